@@ -1,0 +1,40 @@
+# Callup: everything a newcomer types. `make help` lists it.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help race test check bench docs clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+race: $(VENV)/.light ## set up without torch, race the selectors, write report.html
+	$(BIN)/callup race --out runs/race
+
+test: $(VENV)/.dev ## set up everything the tests need and run them
+	$(BIN)/python -m pytest -n 2 -q
+
+check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
+	$(BIN)/python benchmarks/backends.py
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.light: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e ".[dev,torch,data]"
+	@touch $@ $(VENV)/.light

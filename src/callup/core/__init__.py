@@ -1,0 +1,1 @@
+"""The contract everything hangs on. Numpy only."""

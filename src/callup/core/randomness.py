@@ -1,0 +1,64 @@
+"""Randomness is handed in: a stream is addressed by (seed, path), never advanced by what others drew.
+
+Two runs that share a seed share every stream whose path they both use, so changing the selector leaves data
+order, availability and initial weights alone, and comparisons are paired.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from callup.core.errors import UsageError
+
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def check_seed(seed: int) -> int:
+    """A seed is a whole number from 0 to 2**128 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) < 2**128:
+        raise UsageError(f"seed must be a whole number from 0 to 2**128 - 1, got {seed!r}")
+    return int(seed)
+
+
+def stream(seed: int, *path: str | int) -> np.random.Generator:
+    """The generator at this address; the same seed and path give the same numbers in any process."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(check_seed(seed), spawn_key=_words(path))))
+
+
+def client_uniforms(rng: np.random.Generator, ids: np.ndarray) -> np.ndarray:
+    """One uniform in (0, 1) for each client id: a client keeps its number whoever else is present.
+
+    Takes a single key from `rng`, then hashes every id with it, so losing one client does not reshuffle the rest.
+    """
+    key = rng.integers(0, 2**64, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = _splitmix(_splitmix(ids.astype(np.int64).view(np.uint64) + key * _STEP) ^ key)
+    # 53 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
+    return ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def _splitmix(x: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64: every input bit reaches every output bit."""
+    x = x + _STEP
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _words(path: tuple[str | int, ...]) -> tuple[int, ...]:
+    """Each step of a path as four 32-bit words; strings and whole numbers never collide."""
+    words: list[int] = []
+    for step in path:
+        if isinstance(step, str):
+            text = f"s{step}"
+        elif isinstance(step, (int, np.integer)) and not isinstance(step, bool):
+            text = f"i{int(step)}"
+        else:
+            raise UsageError(f"a stream's path is made of words and whole numbers, got {step!r}")
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        words += [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
+    return tuple(words)

@@ -1,0 +1,30 @@
+"""Every runtime asks selectors through here, so a broken one is stopped before the wrong clients train."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.core.errors import ContractError, InputError
+from callup.core.selector import Selector
+from callup.core.types import Round, Selection, check_k
+
+
+def ask(selector: Selector, now: Round, k: int) -> Selection:
+    """The selector's choice, checked: the right number of distinct, available clients."""
+    card = selector.card
+    k = check_k(k)
+    if card.max_clients is not None and len(now.clients) > card.max_clients:
+        raise InputError(
+            f"{card.name} is made for up to {card.max_clients:,} clients, this federation has {len(now.clients):,}"
+        )
+    if len(now.available) == 0:
+        return Selection(np.empty(0, np.int64))
+    selection = selector.select(now, k)
+    strangers = selection.ids[~np.isin(selection.ids, now.available)]
+    if len(strangers):
+        raise ContractError(f"{card.name} chose client {strangers[0]}, which is not available in round {now.index}")
+    most = len(now.available) if card.takes_everyone else min(k, len(now.available))
+    least = 1 if card.with_replacement else most
+    if not least <= len(selection.ids) <= most:
+        raise ContractError(f"{card.name} chose {len(selection.ids)} clients in round {now.index}, expected {most}")
+    return selection

@@ -1,0 +1,1 @@
+"""How samples are spread over clients. One scheme, one file."""

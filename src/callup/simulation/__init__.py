@@ -1,0 +1,1 @@
+"""A federation in one process: the round written once, backends that train, tasks that bring data."""

@@ -1,0 +1,81 @@
+"""What the engine asks of a backend: first weights, answers to probes, local training, scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from callup.core.index import Ids
+from callup.core.randomness import stream
+from callup.partition.scheme import Shards
+from callup.simulation.local import LocalTraining
+from callup.simulation.task import Data, Model, Split
+
+SplitName = Literal["validation", "test"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Local models as flat float32 rows, the steps each took, and the signals that were wanted."""
+
+    models: np.ndarray
+    local_steps: np.ndarray
+    signals: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a model does on one split; `recall` is the accuracy on each class, NaN where a class has no sample."""
+
+    loss: float
+    accuracy: float
+    recall: np.ndarray
+
+
+class Backend(ABC):
+    """Trains and scores one federation. Models are flat float32 vectors; the same seed gives the same floats."""
+
+    def __init__(self, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int) -> None:
+        self.data, self.model, self.shards, self.local, self.seed = data, model, shards, local, seed
+        self.largest = int(shards.sizes.max())
+        self._row_of = {int(client): row for row, client in enumerate(shards.ids)}
+
+    @abstractmethod
+    def init(self) -> np.ndarray:
+        """The first global model, from stream(seed, "init")."""
+
+    @abstractmethod
+    def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
+        """`loss`, `accuracy` (n,), `batch_loss` (n,) or `gradient` (n, d) of the model on each client's data."""
+
+    @abstractmethod
+    def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
+        """Local training of these clients in round `index`; `rates` is LocalTraining.rates for them.
+
+        `wants` names signals to bring back: loss, loss_rms, accuracy, train_loss, gradient.
+        """
+
+    @abstractmethod
+    def logits(self, model: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Class scores before softmax for each row of x."""
+
+    @abstractmethod
+    def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
+        """Loss, accuracy and recall on the validation or the test set."""
+
+    def close(self) -> None:  # noqa: B027
+        """Ends worker processes, where there are any."""
+
+    def samples(self, client: int) -> Split:
+        """The client's own data."""
+        rows = self.shards.rows[self._row_of[int(client)]]
+        return Split(self.data.train.x[rows], self.data.train.y[rows])
+
+    def schedule(self, client: int, index: int) -> list[np.ndarray]:
+        """Mini-batches of one client in one round; the same for every backend and every selector."""
+        size = len(self.shards.rows[self._row_of[int(client)]])
+        return self.local.batches(size, self.largest, stream(self.seed, "batches", index, int(client)))
