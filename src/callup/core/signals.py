@@ -6,11 +6,11 @@ in the *reply* of those who trained, or at the *server*, computed from the repli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from callup.core.errors import UsageError, suggest
+from callup.core.errors import MissingSignal, UsageError, suggest
 from callup.core.spec import parse_spec
 
 Time = Literal["profile", "probe", "reply", "server"]
@@ -199,6 +199,17 @@ class Needs(tuple[Need, ...]):
     def at(self, *times: Time) -> Iterator[Ask]:
         """Every ask, alternatives included, that falls in one of these times."""
         return (ask for need in self for ask in need.any_of if ask.time in times)
+
+    def settle(self, can: Callable[[Ask], bool], who: str) -> list[Ask]:
+        """For each need the first alternative the runtime can supply; a need that cannot be met is refused."""
+        chosen: list[Ask] = []
+        for need in self:
+            found = next((ask for ask in need.any_of if can(ask)), None)
+            if found is not None:
+                chosen.append(found)
+            elif not need.optional:
+                raise MissingSignal(f"{who} needs {need}, which this runtime cannot supply")
+        return chosen
 
     def names(self, *times: Time) -> list[str]:
         """Names of the signals, without repeats, in the order declared."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,3 +69,9 @@ class Run:
     history: tuple[RoundRecord, ...]
     model: np.ndarray
     selector_state: Mapping[str, np.ndarray]
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the run directory: config.toml, events.jsonl, clients and end state as safetensors."""
+        from callup.simulation.store import save_run
+
+        return save_run(self, Path(folder))

@@ -1,0 +1,143 @@
+"""Runs cells side by side in worker processes; each writes its own directory, so nothing finished is ever lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from callup.core.clients import Clients
+from callup.core.errors import CallupError
+from callup.simulation.engine import Engine
+from callup.simulation.run import RoundRecord, Run
+from callup.simulation.settings import Settings
+from callup.simulation.store import RunWriter, load_run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid; its name is its folder."""
+
+    name: str
+    settings: Settings
+
+
+class Watcher(Protocol):
+    """Sees everything as it happens; called in the parent process."""
+
+    def started(self, cell: Cell, clients: Clients) -> None: ...
+    def round(self, cell: Cell, record: RoundRecord) -> None: ...
+    def finished(self, cell: Cell) -> None: ...
+    def failed(self, cell: Cell, message: str) -> None: ...
+
+
+class CellFailed(CallupError):
+    """A cell of the grid could not be run; the others were."""
+
+
+def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> list[Run]:
+    """Runs every cell, at most `jobs` at a time, and returns them in the order given.
+
+    Ctrl-C ends the workers and is raised again; what was done by then is on disk, unfinished runs included.
+    """
+    if jobs <= 1:
+        for cell in cells:
+            _run(cell, out / cell.name, watcher)
+    else:
+        _run_in_processes(cells, out, min(jobs, len(cells)), watcher)
+    return [load_run(out / cell.name) for cell in cells]
+
+
+def _run(cell: Cell, folder: Path, watcher: Watcher) -> None:
+    writer = RunWriter(folder)
+    engine = Engine(cell.settings)
+    try:
+        writer.start(cell.settings.plain(), engine.world.clients)
+        watcher.started(cell, engine.world.clients)
+
+        def listen(record: RoundRecord) -> None:
+            writer.round(record)
+            watcher.round(cell, record)
+
+        writer.finish(engine.run(listen))
+        watcher.finished(cell)
+    except CallupError as error:
+        watcher.failed(cell, str(error))
+        raise
+    finally:
+        engine.close()
+
+
+class _Messenger:
+    """A watcher inside a worker: passes on what it sees."""
+
+    def __init__(self, events: Any, number: int) -> None:
+        self._events, self._number = events, number
+
+    def started(self, cell: Cell, clients: Clients) -> None:  # noqa: ARG002
+        self._events.put(("started", self._number, clients))
+
+    def round(self, cell: Cell, record: RoundRecord) -> None:  # noqa: ARG002
+        self._events.put(("round", self._number, record))
+
+    def finished(self, cell: Cell) -> None:  # noqa: ARG002
+        self._events.put(("finished", self._number, None))
+
+    def failed(self, cell: Cell, message: str) -> None:  # noqa: ARG002
+        self._events.put(("failed", self._number, message))
+
+
+def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    while (number := todo.get()) is not None:
+        try:
+            _run(cells[number], out / cells[number].name, _Messenger(events, number))
+        except CallupError:
+            pass  # already told
+        except Exception as error:
+            events.put(("failed", number, f"{type(error).__name__}: {error}"))
+
+
+def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> None:
+    context = multiprocessing.get_context("spawn")
+    todo, events = context.Queue(), context.Queue()
+    for number in [*range(len(cells)), *[None] * jobs]:
+        todo.put(number)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # spares every worker a pool of threads it must not use
+    workers = [context.Process(target=_work, args=(todo, events, cells, out), daemon=True) for _ in range(jobs)]
+    for worker in workers:
+        worker.start()
+    open_cells = set(range(len(cells)))
+    problem: str | None = None
+    try:
+        while open_cells:
+            try:
+                kind, number, what = events.get(timeout=1)
+            except queue.Empty:
+                if any(worker.exitcode not in (None, 0) for worker in workers):
+                    raise CellFailed("a worker process died; is there enough memory?") from None
+                continue
+            cell = cells[number]
+            if kind == "started":
+                watcher.started(cell, what)
+            elif kind == "round":
+                watcher.round(cell, what)
+            else:
+                open_cells.discard(number)
+                if kind == "finished":
+                    watcher.finished(cell)
+                else:
+                    watcher.failed(cell, what)
+                    problem = problem or f"{cell.name}: {what}"
+    finally:
+        for worker in workers:
+            if open_cells:
+                worker.terminate()
+            worker.join()
+    if problem is not None:
+        raise CellFailed(problem)

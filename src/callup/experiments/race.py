@@ -1,0 +1,81 @@
+"""The race: a few methods, real data, two federations that are not alike, the same luck for everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from callup.core.catalogue import SELECTORS
+from callup.core.errors import UsageError, suggest
+from callup.core.types import check_k
+from callup.experiments.grid import Cell
+from callup.simulation.settings import Settings
+
+DEFAULT_METHODS = ("random", "power-of-choice", "fedacs", "fedemd", "fed-cbs", "fed-cbs:sharp")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A federation to race in."""
+
+    name: str
+    title: str
+    settings: Settings
+
+
+_BASE = Settings(task="fashion14-mlp", rounds=60, evaluate_every=2)
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(
+            "skewed",
+            "Skewed labels: 100 clients, each with one or two classes",
+            _BASE.but(partition="dirichlet:clients=100,alpha=0.1", availability="uniform:fraction=0.3", target=0.70),
+        ),
+        Scenario(
+            "maverick",
+            "A Maverick: one of 50 clients owns a whole class",
+            _BASE.but(partition="mavericks:clients=50,count=1", k=5, target=0.75, rare_classes=(0,)),
+        ),
+    )
+}
+
+
+def race_cells(
+    methods: Sequence[str] | None = None,
+    seeds: int = 3,
+    seed: int = 0,
+    quick: bool = False,
+    scenarios: Sequence[str] | None = None,
+    rounds: int | None = None,
+) -> list[Cell]:
+    """Every method in every scenario with every seed; `quick` shortens it to a few seconds."""
+    check_k(seeds, "seeds")
+    chosen = [_scenario(name) for name in scenarios or SCENARIOS]
+    specs = list(dict.fromkeys(methods or DEFAULT_METHODS))
+    for spec in specs:
+        SELECTORS.make(spec)  # a typo is told now, not in the middle of the race
+    length = rounds or (12 if quick else None)
+    # Seed by seed, so that a race cut short still compares every method on the seeds it has finished.
+    return [
+        Cell(
+            f"{scenario.name}/{_folder(spec)}-{number}",
+            scenario.settings.but(
+                selector=spec, seed=number, scenario=scenario.title, rounds=length or scenario.settings.rounds
+            ),
+        )
+        for scenario in chosen
+        for number in range(seed, seed + seeds)
+        for spec in specs
+    ]
+
+
+def _scenario(name: str) -> Scenario:
+    if name not in SCENARIOS:
+        raise UsageError(f"unknown scenario '{name}'{suggest(name, SCENARIOS)}")
+    return SCENARIOS[name]
+
+
+def _folder(spec: str) -> str:
+    return "".join(c if c.isalnum() or c in "-._" else "_" for c in spec)

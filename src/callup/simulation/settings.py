@@ -1,0 +1,100 @@
+"""Everything that defines a run, as plain values: what a TOML file holds and what `simulate` takes."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from callup.core.errors import InputError, UsageError
+from callup.core.randomness import check_seed
+from callup.core.spec import build
+from callup.core.types import check_k
+from callup.simulation.local import LocalTraining
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run. Names are specs: `"dirichlet:alpha=0.1"`, `"fed-cbs:scale=3.5"`."""
+
+    task: str = "fashion14-mlp"
+    partition: str = "dirichlet:alpha=0.5"
+    selector: str = "random"
+    k: int = 10
+    rounds: int = 50
+    seed: int = 0
+    availability: str = "always"
+    latency: str = "fixed"
+    average: str = "weighted"
+    filter: str | None = None
+    backend: str = "auto"
+    workers: int = 1
+    """Processes the torch backend spreads clients over; results do not depend on it."""
+    overcommit: float = 1.0
+    """Ask this many times k clients and use the first k good replies."""
+    lost: float = 0.0
+    """Chance that a client asked does not reply."""
+    evaluate_every: int = 1
+    target: float | None = None
+    """The test accuracy that 'rounds to target' counts up to."""
+    scenario: str = ""
+    rare_classes: tuple[int, ...] = ()
+    """Classes that few clients own; reports show how well they are learned."""
+    local: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to the task's own local training, e.g. {"epochs": 2}."""
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        check_seed(self.seed)
+        for name in ("rounds", "workers", "evaluate_every"):
+            check_k(getattr(self, name), name)
+        if not 1 <= self.overcommit < math.inf:
+            raise UsageError(f"overcommit must be at least 1, got {self.overcommit}")
+        if not 0 <= self.lost < 1:
+            raise UsageError(f"lost must be a chance from 0 to below 1, got {self.lost}")
+        if self.target is not None and not 0 < self.target <= 1:
+            raise UsageError(f"target must be an accuracy above 0 and up to 1, got {self.target}")
+
+    def training(self, default: LocalTraining) -> LocalTraining:
+        """The task's local training with this run's changes."""
+        known = {f.name: getattr(default, f.name) for f in fields(default)}
+        made: LocalTraining = build(LocalTraining, "local", {**known, **self.local})
+        return made
+
+    def plain(self) -> dict[str, Any]:
+        """As values that TOML and JSON can hold; what is None is left out."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["rare_classes"] = list(self.rare_classes)
+        values["local"] = dict(self.local)
+        return {name: value for name, value in values.items() if value is not None}
+
+    def but(self, **changes: Any) -> Settings:
+        """The same settings with some changed."""
+        return replace(self, **changes)
+
+
+def settings(**values: Any) -> Settings:
+    """Settings from named values, each checked; a misspelt name gets a suggestion."""
+    made: Settings = build(Settings, "settings", values)
+    return made
+
+
+def read_settings(path: Path) -> Settings:
+    """Settings from a TOML file."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"no such file: {path}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+    values.pop("versions", None)
+    values.pop("command", None)
+    try:
+        return settings(**values)
+    except UsageError as error:
+        raise InputError(f"{path}: {error}") from error

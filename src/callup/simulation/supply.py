@@ -1,0 +1,60 @@
+"""What the simulator can tell a selector, and the answers to its probes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from callup.core.errors import ContractError
+from callup.core.index import Ids
+from callup.core.selector import Selector
+from callup.core.signals import Ask, Time
+from callup.simulation.run import Ledger
+from callup.simulation.world import World
+
+_SUPPLIED: dict[Time, set[str]] = {
+    "profile": {"num_examples", "label_counts", "latency"},
+    "probe": {"loss", "batch_loss", "accuracy", "gradient"},
+    "reply": {"loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "local_steps", "duration"},
+    "server": set(),
+}
+_FORWARD_SHARE = 1 / 3  # of a training step: no backward pass
+
+
+def supply(selector: Selector, *, filtered: bool) -> list[Ask]:
+    """What this selector will be given; what it needs and cannot have is refused before the first round."""
+
+    def can(ask: Ask) -> bool:
+        return ask.signal.name in _SUPPLIED[ask.time] or (ask.signal.name == "kept" and filtered)
+
+    return selector.needs.settle(can, selector.card.name)
+
+
+class Prober:
+    """Answers one round's probes, prices them and remembers what was heard."""
+
+    def __init__(self, world: World, model: np.ndarray, asks: list[Ask], index: int, ledger: Ledger) -> None:
+        self._world, self._model, self._index, self._ledger = world, model, index, ledger
+        self._declared = {ask.signal.name for ask in asks if ask.time == "probe"}
+        self.heard: dict[str, tuple[Ids, np.ndarray]] = {}
+        self.seconds = 0.0
+
+    def ask(self, name: str, ids: Ids) -> np.ndarray:
+        if name not in self._declared:
+            raise ContractError(f"a selector probed '{name}' without declaring it; declared: {sorted(self._declared)}")
+        world = self._world
+        answers = world.backend.probe(self._model, name, ids, self._index).astype(np.float64)
+        silent = world.silent(ids, self._index, f"probe {name}")
+        answers[silent] = np.nan
+        sizes = world.clients.of("num_examples", ids)
+        passes = np.array([1 if name == "batch_loss" else math.ceil(n / world.local.batch) for n in sizes])
+        upload = world.megabytes if name == "gradient" else 0.0
+        took = world.durations(ids, passes * _FORWARD_SHARE, world.megabytes + upload, self._index)
+        self.seconds += float(took[~silent].max(initial=0.0))
+        self._ledger.probes += len(ids)
+        self._ledger.messages += 2 * len(ids) - int(silent.sum())
+        self._ledger.bytes_down += round(len(ids) * world.megabytes * 1e6)
+        self._ledger.bytes_up += round((~silent).sum() * (upload * 1e6 if upload else 8))
+        self.heard[name] = (ids, answers)
+        return answers

@@ -1,0 +1,60 @@
+"""The federation a run takes place in: data, who holds what, who is online, how fast each one is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.core.clients import Clients
+from callup.core.index import Ids
+from callup.core.randomness import client_uniforms, stream
+from callup.partition.scheme import PARTITIONS
+from callup.simulation.availability import AVAILABILITIES
+from callup.simulation.backends.choose import make_backend
+from callup.simulation.latency import LATENCIES
+from callup.simulation.settings import Settings
+from callup.simulation.task import TASKS
+
+
+class World:
+    """All that exists whichever selector runs: one seed gives every method the same clients, data and luck."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.seed = settings, settings.seed
+        task = TASKS.make(settings.task).load()
+        self.local = settings.training(task.local)
+        labels, self.classes = task.data.train.y, task.data.classes
+        shards = PARTITIONS.make(settings.partition).split(labels, self.classes, stream(self.seed, "partition"))
+        self.backend = make_backend(
+            settings.backend, task.data, task.model, shards, self.local, self.seed, settings.workers
+        )
+        self.validation = task.data.validation
+        self._availability = AVAILABILITIES.make(settings.availability)
+        self._latency = LATENCIES.make(settings.latency)
+        self.start_model = self.backend.init()
+        self.megabytes = self.start_model.nbytes / 1e6
+        known = Clients(shards.ids, num_examples=shards.sizes, label_counts=shards.label_counts(labels, self.classes))
+        self._seconds_per_step = self._latency.speeds(known, stream(self.seed, "speeds"))
+        self.clients = Clients(
+            shards.ids,
+            num_examples=shards.sizes,
+            label_counts=known.all("label_counts"),
+            latency=self.durations(shards.ids, self.steps(known, shards.ids), 2 * self.megabytes, index=0),
+        )
+
+    def available(self, index: int) -> Ids:
+        return self._availability.available(self.clients, index, stream(self.seed, "availability", index))
+
+    def silent(self, ids: Ids, index: int, occasion: str) -> np.ndarray:
+        """A mask: who does not answer this time."""
+        return client_uniforms(stream(self.seed, "lost", occasion, index), ids) < self.settings.lost
+
+    def steps(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """Optimiser steps each client takes in a round."""
+        largest = int(clients.all("num_examples").max())
+        return np.array([self.local.steps(int(n), largest) for n in clients.of("num_examples", ids)], np.float64)
+
+    def durations(self, ids: Ids, steps: np.ndarray, megabytes: float, index: int) -> np.ndarray:
+        """Simulated seconds each client needs for so many steps and so much traffic in this round."""
+        pace = self._seconds_per_step[np.searchsorted(self.backend.shards.ids, ids)]
+        jitter = stream(self.seed, "latency", index)
+        return self._latency.durations(pace, steps, np.full(len(ids), megabytes), jitter)
