@@ -73,9 +73,8 @@ class PerClient:
         new = np.unique(np.asarray(ids, np.int64)[~self._index.find(ids)[1]])
         if not len(new):
             return
-        everyone = np.concatenate([self._index.ids, new])
-        order = np.argsort(everyone, kind="stable")
+        places = np.searchsorted(self._index.ids, new)
         fresh = np.empty((len(new), *self.default.shape), self.default.dtype)
         fresh[...] = self.default
-        self._values = np.concatenate([self._values, fresh])[order]
-        self._index = Index(everyone[order])
+        self._values = np.insert(self._values, places, fresh, axis=0)
+        self._index = Index(np.insert(self._index.ids, places, new))
