@@ -21,6 +21,10 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+docs: $(VENV)/.light ## write the method table and the method pages
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
 	$(BIN)/python benchmarks/backends.py

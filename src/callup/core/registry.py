@@ -52,6 +52,11 @@ class Card:
         return _doc(self.cls).split("\n", 1)[0]
 
     @property
+    def idea(self) -> str:
+        """The docstring up to where it says what differs from the paper."""
+        return _doc(self.cls).partition("Differs from the paper:")[0].strip()
+
+    @property
     def differs(self) -> str:
         """Where the method differs from its paper, from the docstring."""
         _, _, rest = _doc(self.cls).partition("Differs from the paper:")
