@@ -37,8 +37,9 @@ def client_uniforms(rng: np.random.Generator, ids: np.ndarray) -> np.ndarray:
     key = rng.integers(0, 2**64, dtype=np.uint64)
     with np.errstate(over="ignore"):
         mixed = _splitmix(_splitmix(ids.astype(np.int64).view(np.uint64) + key * _STEP) ^ key)
-    # 53 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
-    return ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    # 52 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
+    # With 53 the half is lost to rounding and 1 occurs.
+    return ((mixed >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def _splitmix(x: np.ndarray) -> np.ndarray:
