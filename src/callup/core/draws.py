@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.core.errors import ContractError
 from callup.core.randomness import client_uniforms
 
 _BITS = 36  # of the 53 in a float64: room for the last bits in which BLAS kernels and CPUs differ
@@ -15,13 +16,17 @@ _BITS = 36  # of the 53 in a float64: room for the last bits in which BLAS kerne
 def quantised(scores: np.ndarray) -> np.ndarray:
     """Scores rounded to 36 significant bits."""
     mantissa, exponent = np.frexp(np.asarray(scores, np.float64))
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS))
+    with np.errstate(over="ignore"):  # the very largest floats round up to inf and stay the largest
+        return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS))
 
 
 def top(ids: np.ndarray, scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """The k ids of the highest scores, best first, ties in random order."""
     tie = client_uniforms(rng, ids)
     keys = quantised(scores)
+    if np.isnan(keys).any():
+        # NaN has no place in an order: where it lands depends on k and on the sorting routine.
+        raise ContractError(f"the score of client {ids[np.isnan(keys)][0]} is not a number; use -inf for 'last'")
     if k < len(ids) // 4:
         # Everything at or above the k-th score; argpartition's own order among ties is never used.
         border = np.partition(keys, len(keys) - k)[len(keys) - k] if k else np.inf
