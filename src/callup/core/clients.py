@@ -29,7 +29,7 @@ class Clients:
         if len(given) == 0:
             raise InputError("a federation needs at least one client")
         order = np.argsort(given, kind="stable")
-        self.ids: Ids = given[order]
+        self.ids: Ids = _frozen(given[order])
         twice = self.ids[1:][np.diff(self.ids) == 0]
         if len(twice):
             raise InputError(f"client {twice[0]} is listed twice")
@@ -39,7 +39,7 @@ class Clients:
         }
         self._derived: dict[str, Any] = {}
         if "num_examples" not in self._columns and "label_counts" in self._columns:
-            self._columns["num_examples"] = self._columns["label_counts"].sum(axis=1)
+            self._columns["num_examples"] = _frozen(self._columns["label_counts"].sum(axis=1))
         self._check_together()
 
     def __len__(self) -> int:
@@ -119,7 +119,10 @@ def _column(name: str, value: Any, order: np.ndarray, ids: Ids) -> np.ndarray:
         array = array[np.ix_(order, order)] if shape == "pairs" else array[order]
     if shape is not None:
         _check_values(name, array, ids, shape)
-    array = np.ascontiguousarray(array)
+    return _frozen(np.ascontiguousarray(array))
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array
 

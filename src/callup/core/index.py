@@ -15,7 +15,10 @@ Ids = np.ndarray
 
 def as_ids(ids: Iterable[int] | np.ndarray, what: str = "client ids") -> Ids:
     """Whole non-negative numbers as int64, refused by name when they are anything else."""
-    array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+    try:
+        array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be a flat list of whole numbers, got {_show(ids)}") from error
     if array.size == 0:
         return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from callup.core.clients import Clients
-from callup.core.errors import ContractError, InputError, UsageError
+from callup.core.errors import ContractError, InputError, MissingSignal, UsageError
 from callup.core.index import Ids, as_ids
 from callup.core.randomness import stream
 from callup.core.signals import signal
@@ -56,7 +56,7 @@ class Round:
 
     def __post_init__(self) -> None:
         check_k(self.index, "round index")
-        available = np.sort(as_ids(self.available, "available"))
+        available = _read_only(np.sort(as_ids(self.available, "available")))
         if len(available) and (np.diff(available) == 0).any():
             raise InputError(f"client {available[1:][np.diff(available) == 0][0]} is available twice")
         self.clients.index.rows(available)  # an unknown client is refused here, by name
@@ -119,16 +119,31 @@ class Feedback:
         if len(values) != len(ids):
             raise InputError(f"client {values[counts > 1][0]} reported twice in round {self.index}")
         self.clients.index.rows(ids)
+        self.clients.index.rows(as_ids(self.failed, "ids of failed clients"))
         both = set(ids.tolist()) & set(self.failed)
         if both:
             raise InputError(f"client {min(both)} is said to have both reported and failed in round {self.index}")
-        object.__setattr__(self, "ids", ids)
-        object.__setattr__(self, "signals", {n: _checked(n, v, ids, self.index) for n, v in self.signals.items()})
+        object.__setattr__(self, "ids", _read_only(ids))
+        checked = Signals((n, _checked(n, v, ids, self.index)) for n, v in self.signals.items())
+        object.__setattr__(self, "signals", checked)
 
     @property
     def asked(self) -> Ids:
         """Everyone who was asked, sorted."""
         return np.union1d(self.ids, np.fromiter(self.failed, np.int64, len(self.failed)))
+
+
+class Signals(dict[str, np.ndarray]):
+    """Facts by name; one that was not supplied is refused in a sentence."""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise MissingSignal(f"the replies of this round carry no '{name}'; known: {', '.join(self) or 'none'}")
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()  # the caller's own array stays writable
+    view.setflags(write=False)
+    return view
 
 
 def _checked(name: str, value: np.ndarray, ids: Ids, index: int) -> np.ndarray:
@@ -150,7 +165,7 @@ def _checked(name: str, value: np.ndarray, ids: Ids, index: int) -> np.ndarray:
             f"round {index}, client {ids[where[0]]}: {name} must be a finite number{floor}, got {array[where]}; "
             f"leave this client out of ids and name it in failed"
         )
-    return array
+    return _read_only(array)
 
 
 @dataclass(frozen=True)
