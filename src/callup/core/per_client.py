@@ -40,13 +40,15 @@ class PerClient:
         return self._index.find(ids)[1]
 
     def set(self, ids: Ids, values: np.ndarray | float) -> None:
+        fitting = self._fitting(ids, values)
         self._make_room(ids)
-        self._values[self._index.rows(ids)] = values
+        self._values[self._index.rows(ids)] = fitting
 
     def add(self, ids: Ids, values: np.ndarray | float) -> None:
         """Adds; an id that occurs twice is added twice."""
+        fitting = self._fitting(ids, values)
         self._make_room(ids)
-        np.add.at(self._values, self._index.rows(ids), values)
+        np.add.at(self._values, self._index.rows(ids), fitting)
 
     def forget(self, ids: Ids) -> None:
         """Back to the default, and the room is given up."""
@@ -59,6 +61,9 @@ class PerClient:
 
     @classmethod
     def from_state(cls, state: dict[str, np.ndarray]) -> PerClient:
+        missing = [key for key in ("ids", "values", "default") if key not in state]
+        if missing:
+            raise InputError(f"damaged per-client state: no '{missing[0]}'")
         ids, values, default = (np.array(state[key]) for key in ("ids", "values", "default"))
         fits = ids.ndim == 1 and values.shape == (len(ids), *default.shape) and values.dtype == default.dtype
         if not fits or ids.dtype != np.int64 or not (np.diff(ids) > 0).all():
@@ -68,6 +73,14 @@ class PerClient:
         new = cls(default, default.dtype.type)
         new._index, new._values = Index(ids), values
         return new
+
+    def _fitting(self, ids: Ids, values: np.ndarray | float) -> np.ndarray:
+        """The values with one row for each id; what does not fit is refused before anything is written."""
+        try:
+            return np.broadcast_to(np.asarray(values), (len(ids), *self.default.shape))
+        except ValueError as error:
+            shape = (len(ids), *self.default.shape)
+            raise InputError(f"per-client values must have shape {shape}, got {np.shape(values)}") from error
 
     def _make_room(self, ids: Ids) -> None:
         new = np.unique(np.asarray(ids, np.int64)[~self._index.find(ids)[1]])

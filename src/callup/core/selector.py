@@ -48,20 +48,22 @@ class Method(ABC):
 
     def load(self, state: Arrays) -> None:
         """Continues from a saved state; a state of another schema or a damaged one leaves this object as it was."""
-        found = int(state["schema"]) if "schema" in state else None
+        found = np.asarray(state.get("schema")).tolist()
         if found != self.schema:
             raise InputError(f"{type(self).__name__} reads state schema {self.schema}, this one has {found}")
         loaded: dict[str, Any] = {}
+        parts: dict[str, Arrays] = {}
         for key, array in state.items():
             name, _, part = key.partition(".")
             if key == "schema":
                 continue
             if not name.endswith("_"):
                 raise InputError(f"{type(self).__name__}: '{key}' is not a state name; names of state end in '_'")
-            if part == "ids":
-                loaded[name] = PerClient.from_state({p: state[f"{name}.{p}"] for p in ("ids", "values", "default")})
-            elif not part:
+            if part:
+                parts.setdefault(name, {})[part] = array
+            else:
                 loaded[name] = array.item() if array.ndim == 0 else np.array(array)
+        loaded |= {name: PerClient.from_state(pieces) for name, pieces in parts.items()}
         for name, _ in list(self._stateful()):
             delattr(self, name)
         self.__dict__.update(loaded)
