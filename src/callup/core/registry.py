@@ -84,8 +84,8 @@ class Registry(Generic[T]):
             if not dataclasses.is_dataclass(cls):
                 raise TypeError(f"{cls.__name__} must be a dataclass: its fields are its parameters")
             known = self._cards.get(name)
-            if known is not None and known.cls.__qualname__ != cls.__qualname__:
-                raise ValueError(f"{self.kind} '{name}' is already {known.cls.__qualname__}")
+            if known is not None and _address(known.cls) != _address(cls):
+                raise ValueError(f"{self.kind} '{name}' is already {_address(known.cls)}")
             card = Card(name, cls, needs=Needs.of(needs), **facts)
             self._cards[name] = card
             cls.card = card  # type: ignore[attr-defined]
@@ -126,10 +126,15 @@ class Registry(Generic[T]):
     def _read_package(self) -> None:
         if self._read:
             return
-        self._read = True
         package = importlib.import_module(self._package)
         for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
             importlib.import_module(f"{self._package}.{module.name}")
+        # Only now: a module that cannot be imported must fail again, not leave a catalogue with a hole in it.
+        self._read = True
+
+
+def _address(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _doc(cls: type) -> str:

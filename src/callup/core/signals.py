@@ -171,7 +171,9 @@ class Ask:
     options: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.signal.name if self.time == self.signal.times[0] else f"{self.signal.name}@{self.time}"
+        time = "" if self.time == self.signal.times[0] else f"@{self.time}"
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return self.signal.name + time + (f":{options}" if options else "")
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,9 @@ def _need(word: str) -> Need:
 
 
 def _ask(word: str) -> Ask:
-    name, _, options = parse_spec(word)
+    name, loose, options = parse_spec(word)
+    if loose:
+        raise UsageError(f"cannot read '{loose[0]}' in the need '{word}': options are written key=value")
     name, _, time = name.partition("@")
     found = signal(name)
     if time and time not in found.times:
