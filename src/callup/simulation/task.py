@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from callup.core.errors import UsageError
 from callup.core.registry import Card, Registry
 from callup.simulation.local import LocalTraining
 
 
 @dataclass(frozen=True)
 class Split:
-    """Inputs (float32, one sample a row) and whole-number labels."""
+    """Inputs (float32, one sample a row; pictures as channels, height, width) and whole-number labels."""
 
     x: np.ndarray
     y: np.ndarray
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def flat(self) -> Split:
+        """Each sample as one row of numbers."""
+        return Split(self.x.reshape(len(self.x), -1), self.y)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,10 @@ class Data:
     validation: Split
     test: Split
     classes: int
+
+    def flat(self) -> Data:
+        """The same samples, each as one row of numbers: a view, not a copy."""
+        return Data(self.train.flat(), self.validation.flat(), self.test.flat(), self.classes)
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Module:
     """Any `torch.nn.Module`: a function without arguments that makes one. Needs the torch backend."""
 
     make: Callable[[], Any]
+    """Importable by name, because worker processes fetch it themselves."""
 
 
 Model = Mlp | Module
@@ -59,13 +70,21 @@ class Loaded:
     local: LocalTraining
 
 
-class Task:
-    """A named task; `load` reads the data, once per process."""
+class Task(ABC):
+    """A named task; `load` reads the data, once per process. Whoever loads it shares the arrays and only reads them."""
 
     card: ClassVar[Card]
 
+    @abstractmethod
     def load(self) -> Loaded:
-        raise NotImplementedError
+        """Data, model and default local training."""
+
+
+def mlp(data: Data, hidden: int) -> Mlp:
+    """One hidden layer of this width over flat data; width 0 is softmax regression."""
+    if hidden < 0:
+        raise UsageError(f"hidden must be a width of at least 1, or 0 for no hidden layer, got {hidden}")
+    return Mlp((data.train.x.shape[1], *([hidden] if hidden else []), data.classes))
 
 
 TASKS: Registry[Task] = Registry("task", "callup.simulation.tasks")

@@ -1,0 +1,112 @@
+"""The datasets by name, each in every form it is published in; the first form found is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from callup.simulation.data import cifar10 as cifar
+from callup.simulation.data import stl10 as stl
+from callup.simulation.data.finder import Layout, load
+from callup.simulation.data.idx import read_idx
+from callup.simulation.data.images import Images, Labelled, joined, labelled
+from callup.simulation.data.mosaic import read_mosaics
+from callup.simulation.data.npz import open_npz
+
+_GREY = (1, 28, 28)
+_IDX = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+_BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
+
+
+def fashion_mnist() -> Images:
+    """Fashion-MNIST: 60,000 and 10,000 grey pictures of 28 x 28, ten kinds of clothing."""
+    # MNIST uses the very same IDX file names, so they count only in a folder that says whose they are.
+    layouts = (
+        Layout(("fashion_mnist.npz",), _grey_npz),
+        Layout(_IDX, _grey_idx, ("fashion-mnist", "FashionMNIST/raw")),
+    )
+    source = "https://github.com/zalandoresearch/fashion-mnist or Debian's package dataset-fashion-mnist"
+    return load("Fashion-MNIST", layouts, source)
+
+
+def mnist() -> Images:
+    """MNIST: 60,000 and 10,000 grey pictures of 28 x 28, ten digits."""
+    layouts = (
+        Layout(("mnist_by_writer.npz",), _grey_npz),
+        Layout(("mnist.npz",), _grey_npz),
+        Layout(_IDX, _grey_idx, ("mnist", "MNIST/raw")),
+    )
+    return load("MNIST", layouts, "http://yann.lecun.com/exdb/mnist")
+
+
+def cifar10() -> Images:
+    """CIFAR-10: 50,000 and 10,000 colour pictures of 32 x 32, ten kinds of things."""
+    binary = tuple(f"{name}.bin" for name in (*_BATCHES, "test_batch"))
+    layouts = (
+        Layout(("cifar10.npz",), _cifar10_npz),
+        Layout(binary, _cifar10_binary, ("cifar-10-batches-bin", "")),
+        Layout((*_BATCHES, "test_batch"), _cifar10_python, ("cifar-10-batches-py", "")),
+    )
+    return load("CIFAR-10", layouts, "https://www.cs.toronto.edu/~kriz/cifar.html")
+
+
+def stl10() -> Images:
+    """STL-10's labelled pictures, ten kinds of things: 5,000 and 8,000 of 96 x 96 pixels as published.
+
+    A reduced file of 3,996 training pictures of 48 x 48, which has no test set, serves where these are missing.
+    """
+    layouts = (
+        Layout(("train_X.bin", "train_y.bin", "test_X.bin", "test_y.bin"), _stl10_binary, ("stl10_binary", "")),
+        Layout(("stl10_train3996_48px.npz",), _stl10_npz),
+    )
+    return load("STL-10", layouts, "https://cs.stanford.edu/~acoates/stl10")
+
+
+def _grey_npz(paths: list[Path]) -> Images:
+    with open_npz(paths[0]) as archive:
+        parts = [
+            labelled(
+                archive.array(f"x_{part}", "u1", (None, 28, 28)),
+                archive.array(f"y_{part}", "u1", (None,)),
+                _GREY,
+                10,
+                f"{paths[0]}, {part}",
+            )
+            for part in ("train", "test")
+        ]
+    return Images(*parts)
+
+
+def _grey_idx(paths: list[Path]) -> Images:
+    train_x, train_y, test_x, test_y = paths
+    return Images(
+        labelled(read_idx(train_x, 3), read_idx(train_y, 1), _GREY, 10, train_x),
+        labelled(read_idx(test_x, 3), read_idx(test_y, 1), _GREY, 10, test_x),
+    )
+
+
+def _cifar10_npz(paths: list[Path]) -> Images:
+    return Images(_mosaic(paths[0], "train", cifar.SHAPE), _mosaic(paths[0], "test", cifar.SHAPE))
+
+
+def _cifar10_binary(paths: list[Path]) -> Images:
+    *train, test = [cifar.read_binary_batch(path) for path in paths]
+    return Images(joined(train), test)
+
+
+def _cifar10_python(paths: list[Path]) -> Images:
+    *train, test = [cifar.read_python_batch(path) for path in paths]
+    return Images(joined(train), test)
+
+
+def _stl10_binary(paths: list[Path]) -> Images:
+    return Images(stl.read_binary(paths[0], paths[1]), stl.read_binary(paths[2], paths[3]))
+
+
+def _stl10_npz(paths: list[Path]) -> Images:
+    return Images(_mosaic(paths[0], "train", (3, 48, 48)))
+
+
+def _mosaic(path: Path, part: str, shape: tuple[int, int, int]) -> Labelled:
+    with open_npz(path) as archive:
+        x, y = read_mosaics(archive, part), archive.array(f"y_{part}", "u1", (None,))
+    return labelled(x, y, shape, 10, f"{path}, {part}")

@@ -1,0 +1,57 @@
+"""From published pictures to a task's three splits: a fixed part of the training set becomes the validation set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.core.errors import UsageError
+from callup.core.randomness import stream
+from callup.simulation.data.images import Images, Labelled
+from callup.simulation.task import Data, Split
+
+
+def hold_out(labels: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """A mask of `size` samples at random, with equally many of each class as far as each class reaches."""
+    shuffled = rng.permutation(len(labels))
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    starts = np.searchsorted(labels[by_class], labels[by_class])
+    # Everybody's place within the own class; first places of all classes go before second places, and so on.
+    place = np.empty(len(labels), np.int64)
+    place[by_class] = np.arange(len(labels)) - starts
+    mask = np.zeros(len(labels), bool)
+    mask[shuffled[np.argsort(place[shuffled], kind="stable")[:size]]] = True
+    return mask
+
+
+def three_splits(
+    images: Images, name: str, validation: int, mean: tuple[float, ...], deviation: tuple[float, ...]
+) -> Data:
+    """Training, validation and test set as float32, scaled to [0, 1] and then standardised for each channel.
+
+    The validation samples depend on the dataset and on their number alone, never on the seed of a run. Means and
+    deviations are constants of the dataset: nothing is learned from what clients hold.
+    """
+    train, test = images.train, images.test
+    if test is None:
+        raise UsageError(f"{name} has no test set")
+    if not 1 <= validation <= len(train) // 2:
+        raise UsageError(
+            f"{name}: validation must be between 1 and {len(train) // 2}, half of the training set, got {validation}"
+        )
+    held = hold_out(train.y, validation, stream(0, "validation", name))
+    classes = int(train.y.max()) + 1
+    return Data(
+        train=_standardised(train, ~held, mean, deviation),
+        validation=_standardised(train, held, mean, deviation),
+        test=_standardised(test, np.ones(len(test), bool), mean, deviation),
+        classes=classes,
+    )
+
+
+def _standardised(part: Labelled, rows: np.ndarray, mean: tuple[float, ...], deviation: tuple[float, ...]) -> Split:
+    """One float32 array, filled in place: the only other copy is of bytes."""
+    channels = (-1, 1, 1)
+    x = np.multiply(part.x[rows], np.float32(1 / 255), dtype=np.float32)
+    x -= np.array(mean, np.float32).reshape(channels)
+    x /= np.array(deviation, np.float32).reshape(channels)
+    return Split(x, part.y[rows])

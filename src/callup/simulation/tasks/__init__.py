@@ -1,0 +1,1 @@
+"""Tasks to run on. One dataset, one file."""
