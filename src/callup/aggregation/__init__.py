@@ -1,0 +1,1 @@
+"""One rule, one file: which replies are averaged, and how they become the next model."""

@@ -1,0 +1,23 @@
+"""What all averages share: local models added up in float64 by normalised weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.core.errors import ContractError
+from callup.core.types import Replies
+
+
+def blended(model: np.ndarray, replies: Replies, weights: np.ndarray) -> np.ndarray:
+    """The weighted mean of the local models, float32; the model as it was when no reply has any weight."""
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != (len(replies.ids),):
+        raise ContractError(f"weights have shape {weights.shape} for {len(replies.ids)} replies")
+    total = float(weights.sum())
+    if total == 0:
+        return np.array(model, np.float32)
+    out = np.zeros(len(model))
+    # Row by row: one order of additions on every machine, and no float64 copy of all models.
+    for weight, local in zip(weights / total, replies.models, strict=True):
+        out += np.multiply(weight, local, dtype=np.float64)
+    return out.astype(np.float32)
