@@ -88,6 +88,11 @@ class Selector(Method):
         """What this instance asks for; a method whose variants differ overrides it."""
         return self.card.needs
 
+    @property
+    def max_clients(self) -> int | None:
+        """Above this many clients this instance refuses; a method whose variants differ overrides it."""
+        return self.card.max_clients
+
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:
         """Clients joined or left. What was learned of the others stays; PerClient state needs nothing done."""
 

@@ -13,10 +13,9 @@ def ask(selector: Selector, now: Round, k: int) -> Selection:
     """The selector's choice, checked: the right number of distinct, available clients."""
     card = selector.card
     k = check_k(k)
-    if card.max_clients is not None and len(now.clients) > card.max_clients:
-        raise InputError(
-            f"{card.name} is made for up to {card.max_clients:,} clients, this federation has {len(now.clients):,}"
-        )
+    limit = selector.max_clients
+    if limit is not None and len(now.clients) > limit:
+        raise InputError(f"{card.name} is made for up to {limit:,} clients, this federation has {len(now.clients):,}")
     if len(now.available) == 0:
         return Selection(np.empty(0, np.int64))
     selection = selector.select(now, k)
