@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from callup.core.catalogue import SELECTORS
 from callup.core.errors import InputError, UsageError
 from callup.core.registry import Card
 from callup.core.spec import parse_spec
+from callup.report import measures
 from callup.simulation.run import Run
 
 
@@ -24,7 +26,7 @@ class Method:
     def seeds(self) -> tuple[int, ...]:
         return tuple(seed_of(run) for run in self.runs)
 
-    @property
+    @cached_property
     def card(self) -> Card | None:
         """The method's card; None for a selector this installation does not know."""
         try:
@@ -55,6 +57,12 @@ class Scenario:
     @property
     def runs(self) -> list[Run]:
         return [run for method in self.methods for run in method.runs]
+
+    @cached_property
+    def horizon(self) -> int:
+        """The last round in which any run was evaluated; 0 when none was."""
+        last = [measures.last_evaluated(run) for run in self.runs]
+        return max((record.index for record in last if record), default=0)
 
     @property
     def baseline(self) -> Method | None:

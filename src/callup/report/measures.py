@@ -47,10 +47,8 @@ def mean_qcid(run: Run) -> float | None:
 
 def calls(run: Run) -> np.ndarray:
     """How often each client was asked, in the order of ids."""
-    counts = np.zeros(len(run.clients), np.int64)
-    for record in run.history:
-        np.add.at(counts, run.clients.index.rows(np.array(record.asked, np.int64)), 1)
-    return counts
+    asked = [client for record in run.history for client in record.asked]
+    return np.bincount(run.clients.index.rows(np.array(asked, np.int64)), minlength=len(run.clients))
 
 
 def jain(run: Run) -> float | None:

@@ -1,0 +1,96 @@
+"""What each method asks clients for, what that reveals, and what it cost here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from callup.core.catalogue import SELECTORS
+from callup.core.errors import CallupError
+from callup.core.signals import Needs
+from callup.report.grouping import Method
+from callup.simulation.run import Ledger
+
+WHEN = {
+    "profile": "once, before the first round",
+    "probe": "before choosing, from candidates",
+    "reply": "with the reply, from those who trained",
+    "server": "computed at the server",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One fact a method uses; alternatives are listed together."""
+
+    signal: str
+    meaning: str
+    when: str
+    reveals: str
+    cost: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A method and its questions."""
+
+    name: str
+    summary: str
+    paper: str
+    questions: list[Question]
+    known: bool
+    """False for a selector that this installation has no card of."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Means for one round."""
+
+    messages: float
+    bytes_down: float
+    bytes_up: float
+    probes: float
+    local_steps: float
+
+
+def asked(methods: Iterable[Method]) -> list[Asked]:
+    """One entry for each method, without repeats."""
+    named = {method.name: method for method in methods}
+    return [_asked(method) for method in named.values()]
+
+
+def _asked(method: Method) -> Asked:
+    card = method.card
+    if card is None:
+        return Asked(method.name, "", "", [], False)
+    questions = [
+        Question(
+            " or ".join(ask.signal.name for ask in need.any_of) + (" (if there is one)" if need.optional else ""),
+            "; or ".join(dict.fromkeys(ask.signal.meaning for ask in need.any_of)),
+            "; or ".join(dict.fromkeys(WHEN[ask.time] for ask in need.any_of)),
+            "; or ".join(dict.fromkeys(ask.signal.reveals for ask in need.any_of)),
+            "; or ".join(dict.fromkeys(ask.signal.cost for ask in need.any_of)),
+        )
+        for need in _needs(method)
+    ]
+    return Asked(method.name, card.summary, card.paper, questions, True)
+
+
+def _needs(method: Method) -> Needs:
+    """Of the variant that ran, which may ask for less than the card allows."""
+    try:
+        return SELECTORS.make(str(method.runs[0].settings.get("selector", ""))).needs
+    except CallupError:
+        return method.card.needs if method.card else Needs()
+
+
+def cost(method: Method) -> Cost | None:
+    """What one round took, over all rounds and seeds; None before the first round."""
+    total, rounds = Ledger(), 0
+    for run in method.runs:
+        for record in run.history:
+            total.add(record.ledger)
+            rounds += 1
+    if not rounds:
+        return None
+    return Cost(*(value / rounds for value in vars(total).values()))
