@@ -1,0 +1,72 @@
+"""`callup race`: the selection methods race on real data, and a report tells what came of it."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from callup.cli.failures import INTERRUPTED
+from callup.cli.options import AsFormat, Force, Format, Open, OutFolder
+from callup.cli.terminal import print_json, say, suggest_next
+
+
+def race(
+    context: typer.Context,
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="METHOD", help="Selectors, e.g. random fed-cbs:scale=3.5.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few rounds only.")] = False,
+    seeds: Annotated[int, typer.Option(help="How often each method runs, each time with other luck.")] = 3,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="one for each core")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of each run.", show_default="as the scenario says")] = None,
+    scenario: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this scenario; may be repeated.")
+    ] = None,
+    out: OutFolder = None,
+    force: Force = False,
+    format: AsFormat = Format.table,
+    open: Open = False,
+) -> None:
+    """Race selection methods on real data and write a report."""
+    from callup.cli.folders import prepare, write_index
+    from callup.cli.live.watch import watching
+    from callup.cli.pages import open_page, write_page, write_partial
+    from callup.cli.summary import print_summary, rows_for_json
+    from callup.core.errors import CallupError
+    from callup.core.types import check_k
+    from callup.experiments.grid import run_grid
+    from callup.experiments.race import race_cells
+
+    command = context.obj.command
+    if rounds is not None:
+        check_k(rounds, "--rounds")
+    at_a_time = _cores() if jobs is None else check_k(jobs, "--jobs")
+    cells = race_cells(methods, seeds=seeds, seed=seed, quick=quick, scenarios=scenario, rounds=rounds)
+    folder = prepare(out, "race", force)
+    write_index(folder, command, cells)
+    watcher = watching(cells)
+    try:
+        with watcher:
+            runs = run_grid(cells, folder, at_a_time, watcher)
+    except KeyboardInterrupt:
+        write_partial(folder, watcher.board.ended, len(cells))
+        raise typer.Exit(INTERRUPTED) from None
+    except CallupError:
+        write_partial(folder, watcher.board.ended, len(cells))
+        raise
+    page = write_page(folder, runs, command)
+    if format is Format.json:
+        print_json({"success": True, "command": command, "report": str(page), **rows_for_json(runs)})
+    else:
+        print_summary(runs)
+        say(f"report: {page}")
+        suggest_next(f"callup report {folder} --open", "callup show fed-cbs")
+    if open:
+        open_page(page)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,83 @@
+"""`callup run CONFIG.toml`: one federation, from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from callup.cli.failures import INTERRUPTED
+from callup.cli.options import AsFormat, Force, Format, OutFolder
+from callup.cli.terminal import print_json, say, suggest_next
+from callup.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from callup.simulation.settings import Settings
+
+
+def run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="Settings of the run.")],
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a setting, e.g. k=5 or local.epochs=2; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed.", show_default="as the file says")] = None,
+    out: OutFolder = None,
+    force: Force = False,
+    format: AsFormat = Format.table,
+) -> None:
+    """Run one federation as a TOML file describes it."""
+    from callup.cli.folders import prepare
+    from callup.cli.live.watch import watching
+    from callup.cli.summary import print_summary, rows_for_json
+    from callup.experiments.grid import Cell, run_grid
+
+    changes = _changes(change or [])
+    if seed is not None:
+        changes["seed"] = seed
+    settings = _settings(config, changes)
+    folder = prepare(out, config.resolve().parent.name if config.stem == "config" else config.stem, force)
+    cell = Cell(folder.name, settings)
+    watcher = watching([cell])
+    try:
+        with watcher:
+            runs = run_grid([cell], folder.parent, 1, watcher)
+    except KeyboardInterrupt:
+        say(f"stopped after {watcher.board.lane(cell).done} of {settings.rounds} rounds; they are in {folder}")
+        raise typer.Exit(INTERRUPTED) from None
+    if format is Format.json:
+        print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
+        return
+    print_summary(runs)
+    say(f"run: {folder}")
+    suggest_next(f"callup report {folder}")
+
+
+def _changes(pairs: list[str]) -> dict[str, Any]:
+    """`key=value` as typed; `local.key=value` goes into the table of local training."""
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        table, dot, name = key.partition(".")
+        if not equals or not key or (dot and (table != "local" or not name)) or key == "local":
+            raise UsageError(f"cannot read --set '{pair}': expected key=value or local.key=value")
+        if dot:
+            changes.setdefault("local", {})[name] = value
+        else:
+            changes[key] = value
+    return changes
+
+
+def _settings(config: Path, changes: dict[str, Any]) -> Settings:
+    """What the file says, with the changes; both go through the same checks."""
+    from callup.simulation.settings import read_settings, settings
+
+    read = read_settings(config)
+    if not changes:
+        return read
+    values = read.plain()
+    values["local"] = {**values["local"], **changes.pop("local", {})}
+    return settings(**{**values, **changes})
