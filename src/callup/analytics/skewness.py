@@ -15,9 +15,10 @@ def rewards(insights: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray
     >>> rewards(np.array([[0.0, 0.0], [0.0, 3.0], [0.0, 6.0]]))
     array([-3., -0., -3.])
     """
-    # An overflow ends in a reward of -inf, which wins no duel, and in no warning.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # vectors too long for float64 are infinitely far
         centre = np.mean(insights, axis=0, dtype=np.float64)
         # One row at a time: no second table of all vectors in float64.
         distances = np.array([np.sqrt(np.square(row - centre).sum()) for row in insights])
-    return -distances if sizes is None else -distances * np.sqrt(sizes)
+        if sizes is not None:
+            distances = distances * np.sqrt(sizes)
+    return -np.where(np.isnan(distances), np.inf, distances)

@@ -47,7 +47,9 @@ class FedCbs(Selector):
         if not 0 <= self.scale < np.inf:
             raise UsageError(f"fed-cbs: scale must not be negative and must be finite, got {self.scale:g}")
         if not 0 < self.scale + self.offset < np.inf:
-            raise UsageError(f"fed-cbs: scale + offset, the first exponent, must be above 0, got {self._beta(1):g}")
+            raise UsageError(
+                f"fed-cbs: scale + offset, the first exponent, must be above 0 and finite, got {self._beta(1):g}"
+            )
         if not 0 <= self.explore < np.inf:
             raise UsageError(f"fed-cbs: explore must not be negative and must be finite, got {self.explore:g}")
         if not 0 < self.floor < 1:
