@@ -13,7 +13,7 @@ def min_norm_sizes(mixes: np.ndarray, totals: np.ndarray) -> np.ndarray | None:
 
     By duality x = max(0, mixes @ y) for one multiplier y_b per class, which minimises the convex, piecewise quadratic
     ||max(0, mixes @ y)||^2 / 2 - totals . y. Newton's method with backtracking on these few unknowns ends in a handful
-    of steps; when the totals cannot be reached the multipliers grow without bound and it gives up.
+    of steps. Each mix adds up to 1.
     """
     scale = totals.sum() / len(mixes)
     goal = totals / scale
@@ -32,6 +32,9 @@ def min_norm_sizes(mixes: np.ndarray, totals: np.ndarray) -> np.ndarray | None:
         # A whisper on the diagonal keeps the system solvable where no active client holds some class.
         curvature[np.diag_indices_from(curvature)] += 1e-12 * (1.0 + np.trace(curvature))
         step = -np.linalg.solve(curvature, gap)
+        # A goal within reach is an average of mixes; this one lies further out in some direction than all of them.
+        if goal @ step > len(mixes) * (mixes @ step).max() + 1e-9 * np.abs(step).max():
+            return None
         length, slope, here = 1.0, float(gap @ step), height(y)
         rounding = 1e-13 * abs(here)  # near the solution the fall is smaller than what float64 can show
         while height(y + length * step) > here + 1e-4 * length * slope + rounding and length > 1e-12:

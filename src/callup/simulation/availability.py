@@ -1,4 +1,4 @@
-"""Who is online in a round. One law for all selectors: it depends on the seed and the round, never on who was chosen."""
+"""Who is online in a round: a law of the seed and the round alone, never of who was chosen before."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from callup.core import draws
 from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.core.index import Ids
+from callup.core.randomness import client_uniforms
 from callup.core.registry import Card, Registry
 from callup.core.types import check_k
 from callup.partition.pools import places
@@ -90,8 +91,11 @@ class PerClass(Availability):
         if len(quota) != classes:
             raise InputError(f"per-class: quota names {len(quota)} classes, the data has {classes}")
         own = counts.argmax(axis=1)
-        online = [draws.uniform(clients.ids[own == label], quota[label], rng) for label in range(classes)]
-        return np.sort(np.concatenate(online))
+        # Clients by class and, within a class, in random order: each class sends the first of its queue.
+        order = np.lexsort((client_uniforms(rng, clients.ids), own))
+        queue = own[order]
+        place = np.arange(len(queue)) - np.searchsorted(queue, queue)
+        return np.sort(clients.ids[order[place < quota[queue]]])
 
 
 @AVAILABILITIES.add("trace")
