@@ -1,0 +1,51 @@
+"""Which clients step together, and in which form they keep their first layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from callup.simulation.local import LocalTraining
+
+_GROUP_BYTES = 32 * 2**20  # more than this falls out of the cache between two steps
+_SMALL = 256  # samples: below, a place left empty costs less than a group more
+
+
+@dataclass(frozen=True)
+class Group:
+    """Positions of clients, most samples first, and so most steps first."""
+
+    members: list[int]
+    spanned: bool
+
+
+def group_clients(samples: Sequence[int], local: LocalTraining, largest: int, sizes: tuple[int, ...]) -> list[Group]:
+    """Clients of like size and one form; those without samples are in no group."""
+    groups: list[Group] = []
+    for client in sorted(range(len(samples)), key=lambda i: -samples[i]):
+        if samples[client] == 0:
+            break
+        spanned = spanning_pays(samples[client], local, largest, sizes)
+        if not groups or groups[-1].spanned != spanned or _is_full(groups[-1], samples, samples[client], sizes):
+            groups.append(Group([], spanned))
+        groups[-1].members.append(client)
+    return groups
+
+
+def spanning_pays(samples: int, local: LocalTraining, largest: int, sizes: tuple[int, ...]) -> bool:
+    """Whether the spanned form needs fewer multiplications; it cannot be had for samples that change at each visit."""
+    if local.augment != "none":
+        return False
+    features, outputs = sizes[:2]
+    visits = local.steps(samples, largest) * min(samples, local.batch)
+    direct = 2 * visits * features * outputs  # forward and backward
+    ends = 2 * samples * features * outputs  # outputs of the received weights; the weights in the end
+    spanned = ends + samples * samples * features / 2 + visits * samples * outputs
+    return spanned < direct
+
+
+def _is_full(group: Group, samples: Sequence[int], newcomer: int, sizes: tuple[int, ...]) -> bool:
+    most = samples[group.members[0]]
+    each = 4 * (most + 1) * (most + sizes[1]) if group.spanned else 8 * sizes[0] * sizes[1]
+    crowded = (len(group.members) + 1) * each > _GROUP_BYTES
+    return crowded or (group.spanned and most > max(2 * newcomer, _SMALL))

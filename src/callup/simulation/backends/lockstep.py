@@ -1,0 +1,128 @@
+"""Local training of several clients at once: step after step, one batched product for all of them.
+
+Row i of every array belongs to client i, and only the first `active` rows still train. Hidden layers are kept as
+(client, sample, unit) and class scores as (client, class, sample), where sums over classes are fast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.simulation.backends.input_layer import InputLayer
+from callup.simulation.backends.mlp import Layers, layers
+from callup.simulation.backends.timetable import Timetable
+from callup.simulation.local import LocalTraining
+
+
+class Lockstep:
+    """One round of a group of clients; buffers are made once and used in every step."""
+
+    def __init__(
+        self, start: np.ndarray, sizes: tuple[int, ...], local: LocalTraining, table: Timetable, first: InputLayer
+    ) -> None:
+        self._start, self._sizes, self._local, self._table, self._first = start, sizes, local, table, first
+        self._clients, width = table.rows.shape[1:]
+        # A client's row: the first layer in its own form, then all that follows it in the flat vector.
+        self._shared = start[sizes[0] * sizes[1] :]
+        shape = (self._clients, first.columns + len(self._shared))
+        self._weights, self._gradient = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        first.begin(self._weights[:, : first.columns], self._gradient[:, : first.columns])
+        self._weights[:, first.columns :] = self._shared
+        self._biases, self._deeper = self._split(self._weights)
+        self._to_biases, self._to_deeper = self._split(self._gradient)
+        self._hidden = [np.empty((self._clients, width, size), np.float32) for size in sizes[1:]]
+        self._errors = [np.empty_like(hidden) for hidden in self._hidden]
+        self._scores = np.empty((self._clients, sizes[-1], width), np.float32)
+        self._ones = np.ones((1, width), np.float32)
+        # Where the score of each sample's own class stands among all scores.
+        self._own = table.labels * width + np.arange(width) + self._scores[0].size * np.arange(self._clients)[:, None]
+        self._loss = np.zeros(self._clients)
+        self._sgd = Sgd(self._weights, self._gradient, local)
+        self._scale = self._sgd.scale(table)
+
+    def run(self) -> tuple[np.ndarray, np.ndarray]:
+        """Local models, one a row, and the mean mini-batch loss of each client."""
+        for step, active in enumerate(self._table.active):
+            self._forward(step, active)
+            self._compare(step, active)
+            self._backward(step, active)
+            self._sgd.descend(active, self._table.rates[step, :active])
+        models = np.empty((self._clients, len(self._start)), np.float32)
+        self._first.finish(layers(models, self._sizes)[0][0])
+        models[:, -len(self._shared) :] = self._weights[:, self._first.columns :]
+        steps = np.array(self._table.active)[:, None] > np.arange(self._clients)
+        return models, self._loss / steps.sum(axis=0)
+
+    def _split(self, rows: np.ndarray) -> tuple[np.ndarray, Layers]:
+        """Biases of the first layer, then every deeper layer."""
+        rest = rows[:, self._first.columns :]
+        return rest[:, : self._sizes[1]], layers(rest[:, self._sizes[1] :], self._sizes[1:])
+
+    def _forward(self, step: int, active: int) -> None:
+        inner = self._hidden[0][:active]
+        self._first.forward(step, active, out=inner)
+        inner += self._biases[:active, None]
+        for (weights, biases), hidden in zip(self._deeper, self._hidden[1:], strict=True):
+            np.maximum(inner, 0, out=inner)
+            outer = hidden[:active]
+            np.matmul(inner, weights[:active].transpose(0, 2, 1), out=outer)
+            outer += biases[:active, None]
+            inner = outer
+        self._scores[:active] = inner.transpose(0, 2, 1)
+
+    def _compare(self, step: int, active: int) -> None:
+        """Scores become d loss / d scores = (softmax - one-hot) / samples; losses are added up on the way."""
+        scores, own = self._scores[:active], self._own[step, :active]
+        flat = scores.reshape(-1)
+        scores -= scores.max(axis=1, keepdims=True)
+        shifted = flat[own]
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=1)
+        self._loss[:active] += (self._table.weights[step, :active] * (np.log(total) - shifted)).sum(axis=1)
+        scores /= total[:, None]
+        flat[own] -= 1
+        scores *= self._scale[step, :active, None]
+
+    def _backward(self, step: int, active: int) -> None:
+        error = self._scores[:active].transpose(0, 2, 1)
+        for depth in reversed(range(len(self._deeper))):
+            weights, (to_weights, to_biases) = self._deeper[depth][0], self._to_deeper[depth]
+            inner, back = self._hidden[depth][:active], self._errors[depth][:active]
+            np.matmul(error.transpose(0, 2, 1), inner, out=to_weights[:active])
+            np.matmul(self._ones, error, out=to_biases[:active, None])
+            np.matmul(error, weights[:active], out=back)
+            # ReLU passes the error on only where its output was above zero.
+            back *= inner > 0
+            error = back
+        np.matmul(self._ones, error, out=self._to_biases[:active, None])
+        self._first.backward(step, active, error)
+
+
+class Sgd:
+    """v <- momentum v + g + decay w + mu (w - w_t);  w <- w - rate v, on the weights of all clients at once."""
+
+    def __init__(self, weights: np.ndarray, gradient: np.ndarray, local: LocalTraining) -> None:
+        self._weights, self._gradient, self._local = weights, gradient, local
+        self._plain = not (local.momentum or local.weight_decay or local.proximal)
+        if not self._plain:
+            self._start, self._velocity, self._work = weights.copy(), np.zeros_like(weights), np.empty_like(weights)
+
+    def scale(self, table: Timetable) -> np.ndarray:
+        """What errors are multiplied by: plain SGD takes the rate here, where arrays are small."""
+        return table.weights * table.rates[:, :, None] if self._plain else table.weights
+
+    def descend(self, active: int, rates: np.ndarray) -> None:
+        weights, gradient, local = self._weights[:active], self._gradient[:active], self._local
+        if self._plain:
+            weights -= gradient
+            return
+        velocity, work = self._velocity[:active], self._work[:active]
+        velocity *= local.momentum
+        velocity += gradient
+        if local.weight_decay:
+            velocity += np.multiply(weights, local.weight_decay, out=work)
+        if local.proximal:
+            np.subtract(weights, self._start[:active], out=work)
+            work *= local.proximal
+            velocity += work
+        weights -= np.multiply(velocity, rates[:, None], out=work)

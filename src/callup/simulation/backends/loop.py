@@ -1,0 +1,48 @@
+"""One client at a time, in code that reads like the formulas: what the fast backends are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from callup.core.index import Ids
+from callup.simulation.backends.base import Trained
+from callup.simulation.backends.course import Course
+from callup.simulation.backends.mlp import loss_and_gradient
+from callup.simulation.backends.mlp_backend import MlpBackend, flat_rows
+from callup.simulation.task import Split
+
+
+class Loop(MlpBackend):
+    """Softmax regression and multilayer perceptrons, one client after the other."""
+
+    def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
+        held = [self.samples(client) for client in ids]
+        courses = [self.course(client, index, row) for client, row in zip(ids, rates, strict=True)]
+        models = np.empty((len(ids), len(model)), np.float32)
+        train_loss = np.empty(len(ids))
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverged client is told by its model
+            for row, (own, course) in enumerate(zip(held, courses, strict=True)):
+                models[row], train_loss[row] = self._train_one(model, own, course)
+            signals = self.before(model, held, wants)
+        if "train_loss" in wants:
+            signals["train_loss"] = train_loss
+        return Trained(models, np.array([len(course) for course in courses], np.int64), signals)
+
+    def _train_one(self, start: np.ndarray, own: Split, course: Course) -> tuple[np.ndarray, float]:
+        """The local model and the mean of its mini-batch losses."""
+        local, model = self.local, start.astype(np.float32)
+        velocity, losses = np.zeros_like(model), []
+        for step, rows in enumerate(course.batches):
+            x = flat_rows(course.inputs(own.x, step))
+            loss, gradient = loss_and_gradient(model, self.sizes, x, own.y[rows])
+            losses.append(loss)
+            if local.weight_decay:
+                gradient += local.weight_decay * model
+            if local.proximal:
+                gradient += local.proximal * (model - start)
+            # v <- momentum v + g;  w <- w - rate v
+            velocity = local.momentum * velocity + gradient if local.momentum else gradient
+            model -= float(course.rates[step]) * velocity
+        return model, float(np.mean(losses)) if losses else np.nan

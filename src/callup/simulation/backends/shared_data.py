@@ -1,0 +1,78 @@
+"""The data of a task in shared memory, so that worker processes read it without a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from multiprocessing.shared_memory import SharedMemory
+
+import numpy as np
+
+from callup.simulation.task import Data, Split
+
+_SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one array is; small enough to be sent."""
+
+    block: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where all arrays of a `Data` are."""
+
+    arrays: dict[tuple[str, str], Place]
+    classes: int
+
+
+class SharedData:
+    """Copies arrays into shared memory; `close` gives it back, and only the process that made it may do so."""
+
+    def __init__(self, data: Data) -> None:
+        self._blocks: list[SharedMemory] = []
+        arrays = {}
+        try:
+            for split in _SPLITS:
+                for name in ("x", "y"):
+                    arrays[split, name] = self._keep(getattr(getattr(data, split), name))
+        except BaseException:
+            self.close()
+            raise
+        self.places = Places(arrays, data.classes)
+
+    def close(self) -> None:
+        while self._blocks:
+            block = self._blocks.pop()
+            block.close()
+            block.unlink()
+
+    def _keep(self, array: np.ndarray) -> Place:
+        block = SharedMemory(create=True, size=max(array.nbytes, 1))
+        self._blocks.append(block)
+        np.ndarray(array.shape, array.dtype, block.buf)[...] = array
+        return Place(block.name, array.shape, array.dtype.str)
+
+
+class AttachedData:
+    """The same data in another process."""
+
+    def __init__(self, places: Places) -> None:
+        self._blocks: list[SharedMemory] = []
+        views = {key: self._view(place) for key, place in places.arrays.items()}
+        train, validation, test = (Split(views[split, "x"], views[split, "y"]) for split in _SPLITS)
+        self.data = Data(train, validation, test, places.classes)
+
+    def close(self) -> None:
+        """Lets go of the memory; by now nobody else may hold the data."""
+        del self.data
+        while self._blocks:
+            self._blocks.pop().close()
+
+    def _view(self, place: Place) -> np.ndarray:
+        block = SharedMemory(place.block)
+        self._blocks.append(block)
+        return np.ndarray(place.shape, np.dtype(place.dtype), block.buf)
