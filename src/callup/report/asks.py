@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from callup.core.catalogue import SELECTORS
 from callup.core.errors import CallupError
@@ -32,9 +32,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """A method and its questions."""
+    """Variants of one method that ask the same questions."""
 
-    name: str
+    names: list[str]
     summary: str
     paper: str
     questions: list[Question]
@@ -54,15 +54,22 @@ class Cost:
 
 
 def asked(methods: Iterable[Method]) -> list[Asked]:
-    """One entry for each method, without repeats."""
-    named = {method.name: method for method in methods}
-    return [_asked(method) for method in named.values()]
+    """One entry for each method; variants that ask the same share one."""
+    out: list[Asked] = []
+    for method in {method.name: method for method in methods}.values():
+        found = _asked(method)
+        same = next((one for one in out if found.known and replace(one, names=found.names) == found), None)
+        if same is None:
+            out.append(found)
+        else:
+            same.names.append(method.name)
+    return out
 
 
 def _asked(method: Method) -> Asked:
     card = method.card
     if card is None:
-        return Asked(method.name, "", "", [], False)
+        return Asked([method.name], "", "", [], False)
     questions = [
         Question(
             " or ".join(ask.signal.name for ask in need.any_of) + (" (if there is one)" if need.optional else ""),
@@ -73,7 +80,7 @@ def _asked(method: Method) -> Asked:
         )
         for need in _needs(method)
     ]
-    return Asked(method.name, card.summary, card.paper, questions, True)
+    return Asked([method.name], card.summary, card.paper, questions, True)
 
 
 def _needs(method: Method) -> Needs:

@@ -60,7 +60,12 @@ def coverage(ratios: np.ndarray, rare: Sequence[int], octaves: int, title: str) 
     xs = [x(t + 1) for t in drawn]
     scale = [
         line((frame.left, y(v)), (frame.right, y(v)), class_="one" if v == 0 else "grid")
-        + text((frame.left - 6, y(v) + 4), _NAMES[v], class_="tick", text_anchor="end")
+        + text(
+            (frame.left - 6, y(v) + 4),
+            _NAMES[v],
+            class_="tick" if v in (-octaves, 0, octaves) else "tick minor",
+            text_anchor="end",
+        )
         for v in range(-octaves, octaves + 1)
     ]
     low, high = level.min(axis=1), level.max(axis=1)

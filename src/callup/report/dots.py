@@ -11,7 +11,7 @@ from callup.report.axes import Frame, apart, ticks, x_axis
 from callup.report.lines import LETTER
 from callup.report.styles import Style
 from callup.report.svg import drawing, element, line, marker, text
-from callup.report.wording import number
+from callup.report.wording import number, shortened
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DotRow:
 def dot_plot(rows: Sequence[DotRow], title: str, wide: bool, unit: str) -> Markup:
     """Rows in the order given; the best first."""
     width, row_height = (860, 34) if wide else (360, 46)
-    names = max(len(row.name) for row in rows) * LETTER + 22 if wide else 14
+    names = max(len(shortened(row.name)) for row in rows) * LETTER + 22 if wide else 14
     lost = 92 if any(row.missed for row in rows) else 0
     frame = Frame(names, width - lost - (64 if wide else 48), 24 if lost else 8, 0)
     bottom = frame.top + row_height * len(rows)
@@ -50,7 +50,7 @@ def dot_plot(rows: Sequence[DotRow], title: str, wide: bool, unit: str) -> Marku
         at = top + row_height * (0.5 if wide else 0.66)
         label = (names - 12, at + 4) if wide else (2, top + 15)
         drawn = [
-            text(label, row.name, class_="label", text_anchor="end" if wide else None),
+            text(label, shortened(row.name), class_="label", text_anchor="end" if wide else None),
             line((frame.left, at), (frame.right, at), class_="row"),
             *_dots(row, x, at, width - lost / 2),
         ]

@@ -17,7 +17,7 @@ LETTER = 7.6  # pixels, about, of one letter of a label
 def line_chart(curves: Sequence[Curve], title: str, wide: bool, target: float | None = None) -> Markup:
     """Shares between 0 and 1 as percentages. The narrow picture leaves names to the buttons above it."""
     width, height = (860, 400) if wide else (360, 300)
-    names = max((len(_shown(c.name)) for c in curves), default=0) * LETTER + 22 if wide else 12
+    names = max((len(wording.shortened(c.name)) for c in curves), default=0) * LETTER + 22 if wide else 12
     frame = Frame(46, width - names, 16, height - 44)
     values = [v for c in curves for v in (*c.low, *c.high)] + ([target] if target is not None else [])
     low, high = widened(values)
@@ -87,13 +87,9 @@ def _labels(curves: Sequence[Curve], x: Scale, y: Scale, frame: Frame) -> list[M
         element(
             "g",
             line((x(c.rounds[-1]) + 3, y(c.mean[-1])), (frame.right + 12, place), class_="leader"),
-            text((frame.right + 16, place + 4), _shown(c.name), class_="label"),
+            text((frame.right + 16, place + 4), wording.shortened(c.name), class_="label"),
             class_=f"s{c.style.colour}",
             data_method=c.method,
         )
         for c, place in zip(curves, places, strict=True)
     ]
-
-
-def _shown(name: str) -> str:
-    return name if len(name) <= 22 else f"{name[:21]}…"

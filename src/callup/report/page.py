@@ -23,7 +23,7 @@ def write_report(path: str | Path, runs: Sequence[Run], title: str = "Callup", c
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.part")
-    part.write_text(render(runs, title, command), encoding="utf-8")
+    part.write_text(render(runs, title, command), encoding="utf-8", errors="replace")
     return part.replace(target)
 
 

@@ -43,16 +43,30 @@ def reproduce(found: Sequence[Scenario], rows: Sequence[Row], command: str) -> R
 def facts(scenario: Scenario) -> list[tuple[str, str]]:
     """The settings all runs of a scenario share, in words."""
     shown: list[tuple[str, str]] = [("clients", str(len(scenario.runs[0].clients)))]
-    for key in ("k", "rounds", "task", "partition", "availability", "average", "filter", "backend"):
+    for key, usual in _SHOWN.items():
         values = list(dict.fromkeys(_plain(run.settings.get(key)) for run in scenario.runs))
-        if any(values):
+        if any(value not in ("", usual) for value in values):
             shown.append((_WORDS.get(key, key), " / ".join(value or "none" for value in values)))
     if scenario.rare_classes:
         shown.append(("rare classes", ", ".join(map(str, scenario.rare_classes))))
     return shown
 
 
-_WORDS = {"k": "called each round (k)"}
+# Each with the value that goes without saying.
+_SHOWN = {
+    "k": "",
+    "rounds": "",
+    "task": "",
+    "partition": "",
+    "availability": "",
+    "latency": "",
+    "overcommit": "1.0",
+    "lost": "0.0",
+    "average": "",
+    "filter": "",
+    "backend": "",
+}
+_WORDS = {"k": "called each round (k)", "lost": "chance of no reply"}
 
 
 def _plain(value: Any) -> str:

@@ -30,6 +30,11 @@ def plural(count: float, word: str) -> str:
     return f"{number(count)} {word}" if count == 1 else f"{number(count)} {word}s"
 
 
+def shortened(name: str) -> str:
+    """A name that fits beside a picture; variants differ at their ends, so the end is kept."""
+    return name if len(name) <= 22 else f"{name[:11]}…{name[-10:]}"
+
+
 def seconds(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return NONE
