@@ -7,6 +7,7 @@ import numpy as np
 from callup.core.index import Ids
 from callup.core.randomness import client_uniforms, stream
 from callup.core.selector import Selector
+from callup.testing.driver import Who
 from callup.testing.federation import Federation
 from callup.testing.registry import Checks
 
@@ -18,10 +19,16 @@ SMALL = Federation.of(N)
 SPARSE = Federation.of(N, sparse=True)
 
 
-def most(index: int, ids: Ids) -> Ids:
-    """About two thirds of these clients, others each round, and never nobody."""
-    there = client_uniforms(stream(0, "most", index), ids) < 0.67
-    return np.asarray(ids[there]) if there.any() else ids[:1]
+def _two_thirds(name: str) -> Who:
+    def chosen(index: int, ids: Ids) -> Ids:
+        there = client_uniforms(stream(0, name, index), ids) < 0.67
+        return np.asarray(ids[there]) if there.any() else ids[:1]
+
+    return chosen
+
+
+most_online = _two_thirds("online")
+most_reply = _two_thirds("reply")
 
 
 def in_turn(index: int, ids: Ids) -> Ids:

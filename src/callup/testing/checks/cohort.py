@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from callup.core.index import Ids
 from callup.core.types import Selection
-from callup.testing.checks.base import ROUNDS, SMALL, SPARSE, N, in_turn, most, selector_checks
+from callup.testing.checks.base import ROUNDS, SMALL, SPARSE, N, in_turn, most_online, selector_checks
 from callup.testing.driver import Driver, Make, blaming, drivers, nobody
 from callup.testing.registry import require
 
@@ -29,7 +29,7 @@ def names_k_distinct_available_clients(make: Make) -> None:
 @selector_checks.add
 def names_only_those_online(make: Make) -> None:
     """Clients come and go between rounds; those away are never named."""
-    for online in (most, in_turn):
+    for online in (most_online, in_turn):
         for driver in drivers(make, SMALL, online=online):
             driver.start().play(range(1, 11))
 
@@ -65,7 +65,7 @@ def names_nobody_when_nobody_is_online(make: Make) -> None:
             alone: Selection = driver.selector.select(driver.now(3), driver.k)
         require(len(alone.ids) == 0, f"names client {alone.ids[:1]} when nobody is online")
         driver.update(driver.feedback(3, alone))
-        driver.online = most
+        driver.online = most_online
         driver.play(range(4, 6))
 
 
@@ -85,5 +85,5 @@ def takes_ids_as_names(make: Make) -> None:
     """Ids far apart and far above the number of clients: a position in some list is not a name."""
     edge = SMALL.with_ids([0, 1, 2**31, 2**32 + 1, 2**53 + 1, 2**62, 2**63 - 1])
     for world in (SPARSE, edge):
-        for driver in drivers(make, world, online=most):
+        for driver in drivers(make, world, online=most_online):
             driver.start().play(ROUNDS)

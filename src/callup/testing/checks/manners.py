@@ -13,7 +13,7 @@ from callup.core.errors import InputError
 from callup.core.index import Ids
 from callup.core.randomness import stream
 from callup.core.types import Feedback, Plan
-from callup.testing.checks.base import ROUNDS, SMALL, most, selector_checks
+from callup.testing.checks.base import ROUNDS, SMALL, most_online, most_reply, selector_checks
 from callup.testing.compare import differing
 from callup.testing.driver import Driver, Make, drivers
 from callup.testing.registry import require
@@ -24,7 +24,7 @@ _STRANGER = 10**6
 @selector_checks.add
 def asks_only_for_what_it_declared(make: Make) -> None:
     """Columns, probes and signals of replies outside `needs` are not there; whatever is optional may be missing."""
-    for driver in drivers(make, SMALL, online=most, replies=most):
+    for driver in drivers(make, SMALL, online=most_online, replies=most_reply):
         driver.start().play(ROUNDS)
         driver.move(SMALL.with_ids(range(5, 25)))
         driver.play(range(7, 9))
@@ -33,7 +33,7 @@ def asks_only_for_what_it_declared(make: Make) -> None:
 @selector_checks.add
 def leaves_what_it_is_handed_alone(make: Make) -> None:
     """Neither `select` nor `update` writes to the table, the selection, the feedback or what was heard by probe."""
-    for driver in drivers(make, SMALL, online=most, replies=most):
+    for driver in drivers(make, SMALL, online=most_online, replies=most_reply):
         driver.start()
         for index in ROUNDS:
             table = copy.deepcopy(dict(driver.clients.columns))

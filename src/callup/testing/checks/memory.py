@@ -9,7 +9,7 @@ import numpy as np
 
 from callup.core.errors import InputError
 from callup.core.selector import Arrays
-from callup.testing.checks.base import ROUNDS, SMALL, most, selector_checks
+from callup.testing.checks.base import ROUNDS, SMALL, most_online, most_reply, selector_checks
 from callup.testing.compare import cohorts, differing, parameters, through_bytes
 from callup.testing.driver import Driver, Make, blaming, drivers
 from callup.testing.registry import require
@@ -18,7 +18,7 @@ from callup.testing.registry import require
 @selector_checks.add
 def learns_nothing_in_select(make: Make) -> None:
     """`select` looks: the saved state and every attribute are the same before and after."""
-    for driver in drivers(make, SMALL, replies=most):
+    for driver in drivers(make, SMALL, replies=most_reply):
         driver.start()
         for index in ROUNDS:
             state, attributes = _saved(driver), copy.deepcopy(vars(driver.selector))
@@ -51,7 +51,7 @@ def keeps_everything_in_state(make: Make) -> None:
 @selector_checks.add
 def saves_its_state_as_arrays(make: Make) -> None:
     """Named arrays of numbers that survive the file, are no window into the object, and load to the same state."""
-    for driver in drivers(make, SMALL, replies=most):
+    for driver in drivers(make, SMALL, replies=most_reply):
         driver.start().play(range(1, 4))
         state = _saved(driver)
         _check_keys(driver, state)
@@ -74,7 +74,7 @@ def saves_its_state_as_arrays(make: Make) -> None:
 def resumes_as_if_never_stopped(make: Make) -> None:
     """From a state saved after any round, a new object and a used one go on exactly as the first would have."""
     rounds = range(1, 9)
-    for driver in drivers(make, SMALL, online=most, replies=most):
+    for driver in drivers(make, SMALL, online=most_online, replies=most_reply):
         whole = cohorts(driver.start().play(rounds))
         saver = driver.twin(make).start()
         for cut in range(len(rounds)):

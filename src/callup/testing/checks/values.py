@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callup.testing.checks.base import ROUNDS, SMALL, N, most, selector_checks
+from callup.testing.checks.base import ROUNDS, SMALL, N, most_reply, selector_checks
 from callup.testing.driver import Make, drivers
 from callup.testing.federation import Mood
 
@@ -10,7 +10,7 @@ from callup.testing.federation import Mood
 def _plays(make: Make, *moods: Mood) -> None:
     for mood in moods:
         for k in (4, N):
-            for driver in drivers(make, SMALL.like(mood), k=k, replies=most):
+            for driver in drivers(make, SMALL.like(mood), k=k, replies=most_reply):
                 try:
                     driver.start().play(ROUNDS)
                 except AssertionError as broken:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callup.core.index import Ids
-from callup.testing.checks.base import ROUNDS, SMALL, N, in_turn, most, selector_checks
+from callup.testing.checks.base import ROUNDS, SMALL, N, in_turn, most_reply, selector_checks
 from callup.testing.driver import Make, drivers, everyone, nobody
 
 
@@ -14,7 +14,7 @@ def survives_lost_replies(make: Make) -> None:
     def one(index: int, ids: Ids) -> Ids:  # noqa: ARG001
         return ids[-1:]
 
-    for replies in (most, one):
+    for replies in (most_reply, one):
         for driver in drivers(make, SMALL, replies=replies):
             driver.start().play(ROUNDS)
 
@@ -36,7 +36,7 @@ def survives_a_round_without_replies(make: Make) -> None:
 def survives_halves_that_take_turns(make: Make) -> None:
     """Half of the clients are away in one round, the other half in the next, with fewer online than wanted too."""
     for k in (4, N // 2 + 3):
-        for driver in drivers(make, SMALL, k=k, online=in_turn, replies=most):
+        for driver in drivers(make, SMALL, k=k, online=in_turn, replies=most_reply):
             driver.start().play(range(1, 11))
 
 
@@ -44,7 +44,7 @@ def survives_halves_that_take_turns(make: Make) -> None:
 def survives_newcomers_and_leavers(make: Make) -> None:
     """Clients join and leave between rounds; newcomers can be called at once, leavers may come back."""
     half_new, few, strangers = range(N // 2, N + N // 2), (3, 5), range(100, 100 + N)
-    for driver in drivers(make, SMALL, replies=most):
+    for driver in drivers(make, SMALL, replies=most_reply):
         driver.start().play(range(1, 4))
         for step, ids in enumerate((half_new, few, strangers, range(N)), start=1):
             driver.move(SMALL.with_ids(ids))
