@@ -22,7 +22,7 @@ def fashion_mnist() -> Images:
     # MNIST uses the very same IDX file names, so they count only in a folder that says whose they are.
     layouts = (
         Layout(("fashion_mnist.npz",), _grey_npz),
-        Layout(_IDX, _grey_idx, ("fashion-mnist", "FashionMNIST/raw")),
+        Layout(_IDX, _grey_idx, ("fashion-mnist", "FashionMNIST/raw"), packed=True),
     )
     source = "https://github.com/zalandoresearch/fashion-mnist or Debian's package dataset-fashion-mnist"
     return load("Fashion-MNIST", layouts, source)
@@ -33,7 +33,7 @@ def mnist() -> Images:
     layouts = (
         Layout(("mnist_by_writer.npz",), _grey_npz),
         Layout(("mnist.npz",), _grey_npz),
-        Layout(_IDX, _grey_idx, ("mnist", "MNIST/raw")),
+        Layout(_IDX, _grey_idx, ("mnist", "MNIST/raw"), packed=True),
     )
     return load("MNIST", layouts, "http://yann.lecun.com/exdb/mnist")
 

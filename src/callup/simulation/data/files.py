@@ -26,6 +26,12 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read, {getattr(error, 'strerror', None) or error}") from error
 
 
+def whole(path: Path) -> bytes:
+    """All bytes of a plain file."""
+    with reading(path):
+        return path.read_bytes()
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, int]]:
     """The file as a stream, unpacked when it ends in .gz, and the most bytes that can come out of it."""

@@ -23,6 +23,8 @@ class Layout(Generic[T]):
     read: Callable[[list[Path]], T]
     homes: tuple[str, ...] = ("",)
     """Sub-folders in which these file names mean this dataset; "" is the data folder itself."""
+    packed: bool = False
+    """Each file may be packed with gzip and then ends in .gz."""
 
     def candidates(self, base: Path) -> list[Path]:
         """The folders to look in below `base`; `base` itself too when it bears the name of a home."""
@@ -30,8 +32,9 @@ class Layout(Generic[T]):
         return [base, *inside] if base.name in self.homes else inside
 
     def paths(self, folder: Path) -> list[Path | None]:
-        """Where each file is, plain or packed with gzip; None for those that are not there."""
-        return [next((p for p in (folder / n, folder / f"{n}.gz") if p.is_file()), None) for n in self.files]
+        """Where each file is; None for those that are not there."""
+        endings = ("", ".gz") if self.packed else ("",)
+        return [next((p for e in endings if (p := folder / (n + e)).is_file()), None) for n in self.files]
 
 
 def folders() -> list[Path]:

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import pickletools
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-from callup.core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -31,19 +28,17 @@ class Call:
 
 
 _MARK = object()
-_NUMBERS = {"BININT", "BININT1", "BININT2", "INT", "LONG", "LONG1", "FLOAT", "BINFLOAT"}
-_TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"}
-_BYTES = {"BINBYTES", "SHORT_BINBYTES", "BINBYTES8"}
-_LITERALS = _NUMBERS | _TEXTS | _BYTES
+_LITERALS = ("BININT", "BININT1", "BININT2", "BINSTRING", "SHORT_BINSTRING")
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _EMPTY: dict[str, type] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_PUT = ("PUT", "BINPUT", "LONG_BINPUT")
-_GET = ("GET", "BINGET", "LONG_BINGET")
 
 
-def parse_pickle(content: bytes, path: Path) -> Any:
-    """What the pickle describes; byte strings of Python 2 come as text with one character for each byte."""
+def parse_pickle(content: bytes) -> Any:
+    """What a pickle of protocol 2, as Python 2 wrote them, describes; its byte strings come as latin-1 text.
+
+    Anything else is a ValueError.
+    """
     stack: list[Any] = []
     memo: dict[int, Any] = {}
     try:
@@ -51,18 +46,14 @@ def parse_pickle(content: bytes, path: Path) -> Any:
             if opcode.name == "STOP":
                 return stack.pop()
             _step(opcode.name, argument, stack, memo)
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, UnicodeError) as error:
-        # These are what a broken stream does to the parser: a missing operand, an unhashable key, a half-read string.
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: is a broken pickle ({error}); fetch it again") from error
-    raise InputError(f"{path}: is a pickle without an end; fetch it again")
+    except (IndexError, KeyError, AttributeError) as error:
+        # What a broken stream does to a parser: a missing operand, an unknown memo, an append to a number.
+        raise ValueError(f"broken pickle: {error}") from error
+    raise ValueError("pickle without an end")
 
 
 def _step(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> None:
-    """One opcode on the stack; the comments of `pickletools` say what each means."""
-    if name in ("PROTO", "FRAME"):
-        return
+    """One opcode on the stack; `pickletools` describes what each means."""
     if name in _LITERALS:
         stack.append(argument)
     elif name in _CONSTANTS:
@@ -71,49 +62,52 @@ def _step(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> N
         stack.append(_EMPTY[name]())
     elif name == "MARK":
         stack.append(_MARK)
-    elif name in _PUT:
+    elif name in ("BINPUT", "LONG_BINPUT"):
         memo[argument] = stack[-1]
-    elif name == "MEMOIZE":
-        memo[len(memo)] = stack[-1]
-    elif name in _GET:
+    elif name in ("BINGET", "LONG_BINGET"):
         stack.append(memo[argument])
     elif name in _TUPLES:
-        stack[-_TUPLES[name] :] = [tuple(stack[-_TUPLES[name] :])]
-    elif name in ("TUPLE", "LIST", "DICT"):
-        items = _since_mark(stack)
-        stack.append(tuple(items) if name == "TUPLE" else items if name == "LIST" else _pairs(items))
+        stack.append(tuple(_last(stack, _TUPLES[name])))
+    elif name == "TUPLE":
+        stack.append(tuple(_since_mark(stack)))
     elif name in ("APPEND", "APPENDS"):
-        items = _since_mark(stack) if name == "APPENDS" else [stack.pop()]
+        items = _since_mark(stack) if name == "APPENDS" else _last(stack, 1)
         stack[-1].extend(items)
     elif name in ("SETITEM", "SETITEMS"):
-        items = _since_mark(stack) if name == "SETITEMS" else [stack.pop(-2), stack.pop()]
+        items = _since_mark(stack) if name == "SETITEMS" else _last(stack, 2)
         stack[-1].update(_pairs(items))
     elif name == "GLOBAL":
         stack.append(Name(argument.replace(" ", ".")))
-    elif name == "STACK_GLOBAL":
-        attribute, module = stack.pop(), stack.pop()
-        stack.append(Name(f"{module}.{attribute}"))
     elif name == "REDUCE":
-        arguments, function = stack.pop(), stack.pop()
-        stack.append(Call(function, arguments))
+        stack.append(Call(*_last(stack, 2)))
     elif name == "BUILD":
-        state = stack.pop()
+        (state,) = _last(stack, 1)
         stack[-1].state = state
-    else:
-        raise ValueError(f"opcode {name} has no place in a file of data")
+    elif name != "PROTO":
+        raise ValueError(f"opcode {name} has no place in it")
+
+
+def _last(stack: list[Any], count: int) -> list[Any]:
+    """The topmost values, taken off."""
+    if len(stack) < count:
+        raise IndexError("a value is missing")
+    items = stack[-count:]
+    del stack[-count:]
+    return items
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:
     """Everything above the topmost mark, taken off together with it."""
-    at = len(stack) - 1
-    while stack[at] is not _MARK:
-        at -= 1
-        if at < 0:
-            raise IndexError("no mark on the stack")
-    items = stack[at + 1 :]
-    del stack[at:]
-    return items
+    for above, value in enumerate(reversed(stack)):
+        if value is _MARK:
+            items = _last(stack, above) if above else []
+            stack.pop()
+            return items
+    raise IndexError("a mark is missing")
 
 
-def _pairs(items: list[Any]) -> dict[Any, Any]:
+def _pairs(items: list[Any]) -> dict[str, Any]:
+    """Keys and values in turn; only text may be a key, as hashing anything deeper could be made to overflow."""
+    if not all(isinstance(key, str) for key in items[::2]):
+        raise ValueError("a key is not text")
     return dict(zip(items[::2], items[1::2], strict=True))

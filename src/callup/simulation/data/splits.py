@@ -9,6 +9,8 @@ from callup.core.randomness import stream
 from callup.simulation.data.images import Images, Labelled
 from callup.simulation.task import Data, Split
 
+_BLOCK = 256
+
 
 def hold_out(labels: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """A mask of `size` samples at random, with equally many of each class as far as each class reaches."""
@@ -39,19 +41,22 @@ def three_splits(
             f"{name}: validation must be between 1 and {len(train) // 2}, half of the training set, got {validation}"
         )
     held = hold_out(train.y, validation, stream(0, "validation", name))
-    classes = int(train.y.max()) + 1
     return Data(
-        train=_standardised(train, ~held, mean, deviation),
-        validation=_standardised(train, held, mean, deviation),
-        test=_standardised(test, np.ones(len(test), bool), mean, deviation),
-        classes=classes,
+        train=_standardised(train, np.flatnonzero(~held), mean, deviation),
+        validation=_standardised(train, np.flatnonzero(held), mean, deviation),
+        test=_standardised(test, np.arange(len(test)), mean, deviation),
+        classes=int(train.y.max()) + 1,
     )
 
 
 def _standardised(part: Labelled, rows: np.ndarray, mean: tuple[float, ...], deviation: tuple[float, ...]) -> Split:
-    """One float32 array, filled in place: the only other copy is of bytes."""
-    channels = (-1, 1, 1)
-    x = np.multiply(part.x[rows], np.float32(1 / 255), dtype=np.float32)
-    x -= np.array(mean, np.float32).reshape(channels)
-    x /= np.array(deviation, np.float32).reshape(channels)
+    """(pixel / 255 - mean) / deviation as one product and one sum, in blocks small enough for the cache."""
+    spread = np.array(deviation)
+    factor = (1 / (255 * spread)).astype(np.float32).reshape(-1, 1, 1)
+    shift = (np.array(mean) / spread).astype(np.float32).reshape(-1, 1, 1)
+    x = np.empty((len(rows), *part.x.shape[1:]), np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        block = x[start : start + _BLOCK]
+        np.multiply(part.x[rows[start : start + _BLOCK]], factor, out=block)
+        block -= shift
     return Split(x, part.y[rows])

@@ -25,7 +25,7 @@ class FashionMlp(Task):
 
     def load(self) -> Loaded:
         data = _data(self.validation).flat()
-        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=50, rate=0.05))
+        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=50, rate=0.1))
 
 
 @TASKS.add("fashion-cnn", paper="Xiao, Rasul, Vollgraf, arXiv 1708.07747")

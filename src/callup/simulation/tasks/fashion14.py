@@ -29,7 +29,7 @@ class Fashion14Mlp(Task):
 
     def load(self) -> Loaded:
         data = _data(self.validation)
-        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=20, rate=0.05))
+        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=20, rate=0.1))
 
 
 @functools.cache

@@ -25,7 +25,7 @@ class MnistMlp(Task):
 
     def load(self) -> Loaded:
         data = _data(self.validation)
-        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=50, rate=0.05))
+        return Loaded(data, mlp(data, self.hidden), LocalTraining(epochs=5, batch=50, rate=0.1))
 
 
 @functools.cache

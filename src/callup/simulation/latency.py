@@ -1,0 +1,102 @@
+"""How long clients take: the virtual clock's models of computing and sending.
+
+A client's round lasts its local steps times its own seconds per step, plus what it receives and sends over the
+network's speed. Nothing here waits: the seconds are added up, so that time to accuracy can be reported.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from callup.core.clients import Clients
+from callup.core.errors import UsageError
+from callup.core.randomness import client_uniforms
+from callup.core.registry import Card, Registry
+
+
+class Latency(ABC):
+    """A model of time; its dataclass fields are its parameters. Nothing about it changes after it is made."""
+
+    card: ClassVar[Card]
+
+    @abstractmethod
+    def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:
+        """Seconds each client needs for one local step, in the order of `clients.ids`; drawn once a run."""
+
+    @abstractmethod
+    def durations(
+        self, seconds_per_step: np.ndarray, local_steps: np.ndarray, megabytes: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Seconds each of some clients takes for its steps and its traffic, both ways together, in one round."""
+
+
+LATENCIES: Registry[Latency] = Registry("latency", "callup.simulation.latency")
+
+
+@LATENCIES.add("fixed")
+@dataclass(frozen=True)
+class Fixed(Latency):
+    """Every client is equally fast, in every round: a client with twice the steps takes twice as long to compute."""
+
+    seconds_per_step: float = 0.01
+    megabytes_per_second: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("seconds_per_step", "megabytes_per_second"))
+
+    def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
+        return np.full(len(clients), self.seconds_per_step)
+
+    def durations(
+        self,
+        seconds_per_step: np.ndarray,
+        local_steps: np.ndarray,
+        megabytes: np.ndarray,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> np.ndarray:
+        return np.asarray(seconds_per_step * local_steps + megabytes / self.megabytes_per_second)
+
+
+@LATENCIES.add("log-normal")
+@dataclass(frozen=True)
+class LogNormal(Latency):
+    """Some clients are slow and stay slow, and every round has its own hiccups; both are log-normal.
+
+    `seconds_per_step` is the median client's. With sigma 0.5 one client in six needs more than 1.65 times as long,
+    one in forty more than 2.7 times. `jitter` is the same measure for one client from round to round; it stretches
+    computing and sending alike, and its median is 1.
+    """
+
+    seconds_per_step: float = 0.01
+    megabytes_per_second: float = 1.0
+    sigma: float = 0.5
+    jitter: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("seconds_per_step", "megabytes_per_second"), from_zero=("sigma", "jitter"))
+
+    def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:
+        # Box and Muller's normal numbers from two uniforms of each client: its speed is its own, whoever else is there.
+        radius = np.sqrt(-2 * np.log(client_uniforms(rng, clients.ids)))
+        normal = radius * np.cos(2 * np.pi * client_uniforms(rng, clients.ids))
+        return np.asarray(self.seconds_per_step * np.exp(self.sigma * normal))
+
+    def durations(
+        self, seconds_per_step: np.ndarray, local_steps: np.ndarray, megabytes: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        calm = seconds_per_step * local_steps + megabytes / self.megabytes_per_second
+        return np.asarray(calm * np.exp(self.jitter * rng.standard_normal(len(seconds_per_step))))
+
+
+def _check(model: Latency, above_zero: tuple[str, ...], from_zero: tuple[str, ...] = ()) -> None:
+    """Times and spreads that a clock can run on, refused by name otherwise."""
+    for name in (*above_zero, *from_zero):
+        value = getattr(model, name)
+        if not math.isfinite(value) or value < 0 or (value == 0 and name in above_zero):
+            least = "above 0" if name in above_zero else "at least 0"
+            raise UsageError(f"{model.card.name}: {name} must be {least} and finite, got {value}")
