@@ -8,7 +8,8 @@ import pytest
 
 from callup import Clients, Feedback, Plan, Round, selector, stream
 from callup.analytics.skewness import rewards
-from callup.core.errors import UsageError
+from callup.core.errors import InputError, UsageError
+from callup.core.verify import ask
 
 
 def started(spec, clients, k=2):
@@ -153,11 +154,18 @@ def test_pool_of_everyone_is_random_selection():
 
 
 def test_auto_says_which_law_it_used():
-    # Two million Beta draws is the border: 0.4 * 2200^2 is below it, 0.4 * 2300^2 above.
+    # Two million Beta draws are the border: 0.4 * 2200^2 is below it, 0.4 * 2300^2 above.
     for n, exact in ((2200, 1.0), (2300, 0.0)):
         clients = Clients(np.arange(n))
         cohort = started("fedacs", clients).select(Round(1, clients.ids, clients, stream(0, "auto")), 10)
         assert cohort.notes == {"pool": 0.4 * n, "exact_redraw": exact}
+
+
+def test_exact_refuses_what_would_take_too_long():
+    # 0.4 * 2236^2 = 1,999,878 draws; 2237 clients would need more than two million.
+    clients = Clients(np.arange(2237))
+    with pytest.raises(InputError, match="fedacs is made for up to 2,236 clients, this federation has 2,237"):
+        ask(started("fedacs:redraw=exact", clients), Round(1, clients.ids, clients, stream(0, "r")), 10)
 
 
 @pytest.mark.parametrize(

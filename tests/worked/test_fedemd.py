@@ -67,6 +67,14 @@ def test_three_clients_by_hand():
     np.testing.assert_allclose(two, third[1:] / third[1:].sum(), rtol=1e-12)
 
 
+def test_the_global_distribution_weighs_clients_by_size():
+    # (6,0) and (0,2) make (6,2): shares 3/4 and 1/4, so the clients are 1/4 and 3/4 away.
+    clients = Clients([1, 2], label_counts=[[6, 0], [0, 2]])
+    cohort = started("fedemd", clients).select(at(1, clients), 2)
+    assert dict(zip(cohort.ids.tolist(), cohort.scores["emd_global"].tolist(), strict=True)) == {1: 0.25, 2: 0.75}
+    assert cohort.scores["emd_seen"].tolist() == [0, 0]
+
+
 def test_clients_are_drawn_with_these_probabilities_and_say_so():
     clients = Clients([10, 20, 30], label_counts=[[40, 0, 0], [0, 20, 20], [10, 15, 15]])
     fedemd = started("fedemd:metric=ordinal", clients)
@@ -144,12 +152,12 @@ def test_first_round_of_the_maverick():
 @pytest.mark.parametrize(("beta", "mean"), [(0.008, 0.0245), (0.01, 0.0221), (0.1, 0.0029)])
 def test_the_maverick_is_favoured_early_and_avoided_later(beta, mean):
     # Means of ten runs. One run's mean varies by 0.0009 around its expectation (60 other seeds), so ten runs by
-    # 0.0003; the published figures are means of runs too and lie up to 0.0004 from it. 0.0016 leaves 4 standard
+    # 0.0003; the reference figures are means of runs too and lie up to 0.0004 from it. 0.0016 leaves 4 standard
     # errors: once in 1e4.
     runs = np.array([trajectory(beta, seed) for seed in range(10)])
     assert runs.mean() == pytest.approx(mean, abs=0.0016)
     if beta == 0.01:
-        # The values of rounds 50, 100, 200 vary by 0.0011 in one run, 0.00035 in the mean of ten, and the published
+        # The values of rounds 50, 100, 200 vary by 0.0011 in one run, 0.00035 in the mean of ten, and the reference
         # ones lie up to 0.0006 from their expectation: again 4 standard errors.
         expected = [0.0375, 0.0289, 0.0211, 0.0107]
         np.testing.assert_allclose(runs.mean(axis=0)[[0, 49, 99, 199]], expected, atol=0.002)

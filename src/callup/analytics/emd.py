@@ -26,6 +26,8 @@ def distances(
     array([0.5, 0. ])
     """
     target, counts = np.asarray(target, np.float64), np.asarray(counts, np.float64)
+    if len(counts) == 0:
+        return np.zeros(0)
     if norm == "ref_class":
         return _between(target, counts, metric) / max(float(counts[:, reference].mean()), 1.0)
     if metric == "sorted_counts":
@@ -53,5 +55,5 @@ def _between(p: np.ndarray, q: np.ndarray, metric: Metric) -> np.ndarray:
 
 def _scaled(far: np.ndarray) -> np.ndarray:
     """From 0 for the nearest to 1 for the farthest; 0 for all when all are equally far."""
-    span = float(np.ptp(far)) if len(far) else 0.0
+    span = float(np.ptp(far))
     return (far - far.min()) / span if span > 0 else np.zeros_like(far)

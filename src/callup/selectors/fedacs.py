@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +18,7 @@ from callup.core.selector import Selector
 from callup.core.signals import Needs
 from callup.core.types import Feedback, Plan, Round, Selection
 
-_EXACT_UP_TO = 2_000_000  # Beta draws a round: about a quarter of a second
+_MOST_DRAWS = 2_000_000  # of Beta variables in a round: about a quarter of a second
 _BLOCK = 1 << 18  # Beta draws at a time: 2 MB
 
 
@@ -35,8 +36,9 @@ class FedAcs(Selector):
     k/N, always takes the likely winners. eta: what a duel counts. insight: gradient is one full-batch step at the
     received model; update is the result of local training, free of extra work, and outside the paper's theory.
     size_aware: the distance from the mean grows with the square root of a client's samples.
-    redraw: exact draws every client anew for each place in the pool; single draws once and takes the best, which
-    explores less; auto is exact up to two million draws a round. The selection's notes say which it was.
+    redraw: exact draws every client anew for each place in the pool and refuses federations that need more than two
+    million draws a round, 2,236 clients at pool=0.4; single draws once and takes the best, which explores less; auto
+    is exact up to there and single above. The selection's notes say which it was.
 
     Differs from the paper: the pool is a share of the available clients, not of all; the mean gradient divides by
     the number of participants (Eq. 27 divides by N); the norm is over the whole vector, and the sum of norms over
@@ -60,6 +62,10 @@ class FedAcs(Selector):
     def needs(self) -> Needs:
         return Needs.of((self.insight, "num_examples") if self.size_aware else (self.insight,))
 
+    @property
+    def max_clients(self) -> int | None:
+        return math.isqrt(int(_MOST_DRAWS / self.pool)) if self.redraw == "exact" else None
+
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         self.wins_ = PerClient()  # A_i
@@ -69,7 +75,7 @@ class FedAcs(Selector):
         # Algorithm 1, line 2: P = lambda N, at least the cohort and at most everyone.
         n = len(now.available)
         size = min(max(round(self.pool * n), k), n)
-        exact = self.redraw == "exact" or (self.redraw == "auto" and size * n <= _EXACT_UP_TO)
+        exact = self.redraw == "exact" or (self.redraw == "auto" and size * n <= _MOST_DRAWS)
         # Lines 3-10: the pool. Line 11: a random cohort from it.
         pool = now.available if size == n else np.sort(self._pool(now, size, exact))
         chosen = draws.uniform(pool, k, now.rng)
