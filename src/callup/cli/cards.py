@@ -8,7 +8,7 @@ from callup.core.errors import UsageError, suggest
 
 if TYPE_CHECKING:
     from callup.core.registry import Card, Registry
-    from callup.core.signals import Needs, Signal
+    from callup.core.signals import Need, Needs, Signal
 
 SIGNAL_KIND = "signals"
 WHEN = {
@@ -58,12 +58,7 @@ def plain_card(card: Card, kind: str) -> dict[str, Any]:
         "summary": card.summary,
         "idea": card.idea,
         "paper": card.paper,
-        "needs": [str(need) for need in card.needs],
-        "asks": [
-            {"signal": ask.signal.name, "time": ask.time, "meaning": ask.signal.meaning, "cost": ask.signal.cost}
-            for need in card.needs
-            for ask in need.any_of
-        ],
+        "needs": [_plain_need(need) for need in card.needs],
         "reveals": _reveals(card.needs),
         "cost": card.cost,
         "max_clients": card.max_clients,
@@ -83,6 +78,18 @@ def plain_signal(signal: Signal) -> dict[str, Any]:
         "shape": signal.shape,
         "reveals": [signal.reveals],
         "cost": signal.cost,
+    }
+
+
+def _plain_need(need: Need) -> dict[str, Any]:
+    """Alternatives, of which the first that can be had is used."""
+    return {
+        "spec": str(need),
+        "optional": need.optional,
+        "any_of": [
+            {"signal": ask.signal.name, "time": ask.time, "meaning": ask.signal.meaning, "cost": ask.signal.cost}
+            for ask in need.any_of
+        ],
     }
 
 

@@ -44,6 +44,7 @@ def say(line: str = "") -> None:
 
 def suggest_next(*commands: str) -> None:
     """How every command ends: with what to try now."""
+    sys.stdout.flush()  # where both streams go to one place, the hint comes last
     for number, command in enumerate(commands):
         say(f"{'next:' if number == 0 else '  or:'} {command}")
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from callup.cli.live.board import Board, Lane
+from callup.cli.live.board import Board
+from callup.cli.live.lanes import Lane
 from callup.cli.live.wording import clock, percent
 from callup.cli.terminal import clean, say
 

@@ -22,6 +22,12 @@ def rounds(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}".removesuffix(".0")
 
 
+def bar(share: float, width: int) -> tuple[str, str]:
+    """A bar as its full part and the rest, which differ in weight as well as in colour."""
+    full = min(int(share * width), width)
+    return "━" * full, "─" * (width - full)
+
+
 def spark(values: Sequence[float], width: int, top: float) -> str:
     """A curve in `width` characters, from 0 to `top`, the last value last."""
     if not values or top <= 0:
