@@ -31,13 +31,11 @@ def read_python_batch(path: Path) -> Labelled:
     """A pickled dict with `data`, an array of bytes with one picture a row, and `labels`, a list. Nothing is run."""
     try:
         batch = parse_pickle(whole(path))
-        pixels, labels = _pixels(batch["data"]), np.array(batch["labels"])
+        pixels, labels = _pixels(batch["data"]), _labels(batch["labels"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: is not a CIFAR-10 batch as published ({error}); the binary version, data_batch_*.bin, will do"
         ) from error
-    if labels.ndim != 1 or labels.dtype.kind != "i":
-        raise InputError(f"{path}: labels must be whole numbers, got {labels.dtype} of shape {labels.shape}")
     return labelled(pixels, labels, SHAPE, CLASSES, path)
 
 
@@ -49,6 +47,13 @@ def _pixels(value: Any) -> np.ndarray:
                 if _calls(kind, "numpy.dtype") and width == _PIXELS and len(raw) == count * width:
                     return np.frombuffer(raw.encode("latin-1"), np.uint8).reshape(count, width)
     raise ValueError(f"data is not an array of bytes with {_PIXELS:,} columns")
+
+
+def _labels(value: Any) -> np.ndarray:
+    # Looked at one by one before numpy sees them: a nest of lists that share their parts would be copied out in full.
+    if not isinstance(value, list) or not all(type(label) is int for label in value):
+        raise ValueError("labels is not a list of whole numbers")
+    return np.array(value, np.int64)
 
 
 def _calls(value: Any, name: str) -> bool:

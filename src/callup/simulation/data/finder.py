@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from callup.core.errors import InputError
+from callup.simulation.data.files import reading
 
 T = TypeVar("T")
 
@@ -64,7 +65,8 @@ def load(dataset: str, layouts: tuple[Layout[T], ...], source: str) -> T:
     for base in bases:
         for layout in layouts:
             for folder in layout.candidates(base):
-                paths = layout.paths(folder)
+                with reading(folder):
+                    paths = layout.paths(folder)
                 present = [path for path in paths if path is not None]
                 if len(present) == len(paths):
                     return layout.read(present)

@@ -21,8 +21,8 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
         # Bytes 0 and 1 are zero, byte 2 is the type of the elements, byte 3 the number of dimensions.
         if head[:4] != bytes((0, 0, _UNSIGNED_BYTE, dimensions)):
             raise InputError(
-                f"{path}: is not an IDX file of bytes in {dimensions} dimensions, it begins with {head[:4].hex()} "
-                f"instead of 000008{dimensions:02x}"
+                f"{path}: is not an IDX file of bytes in {dimensions} dimensions: it begins with "
+                f"{head[:4].hex() or 'nothing'} instead of 000008{dimensions:02x}"
             )
         if len(head) < 4 + 4 * dimensions:
             raise InputError(f"{path}: ends inside its header; fetch it again")
