@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from callup.core.errors import UsageError
+from callup.core.errors import UsageError, suggest
+from callup.core.types import check_k
+
+Augment = Literal["none", "crop-flip"]
+DecayPer = Literal["round", "epoch", "participation"]
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,10 @@ class LocalTraining:
     rate: float = 0.05
     momentum: float = 0.0
     weight_decay: float = 0.0
-    augment: Literal["none", "crop-flip"] = "none"
+    augment: Augment = "none"
     decay: float = 1.0
     """The rate is multiplied by this ..."""
-    decay_per: Literal["round", "epoch", "participation"] = "round"
+    decay_per: DecayPer = "round"
     """... after each round, each local epoch (it carries over between rounds), or each time the client takes part."""
     decay_every: int = 1
     """... or only after every so many of them."""
@@ -34,9 +38,13 @@ class LocalTraining:
     """FedProx's mu: adds mu/2 ||w - w_t||^2 to the local objective."""
 
     def __post_init__(self) -> None:
-        for name, low in (("epochs", 1), ("batch", 1), ("decay_every", 1)):
-            if getattr(self, name) < low:
-                raise UsageError(f"local training: {name} must be at least {low}, got {getattr(self, name)}")
+        for name in ("epochs", "batch", "decay_every"):
+            check_k(getattr(self, name), f"local training: {name}")
+        for name, known in (("augment", get_args(Augment)), ("decay_per", get_args(DecayPer))):
+            if getattr(self, name) not in known:
+                raise UsageError(
+                    f"local training: {name} is '{getattr(self, name)}'{suggest(getattr(self, name), known)}"
+                )
         for name in ("rate", "decay"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"local training: {name} must be above 0, got {getattr(self, name)}")

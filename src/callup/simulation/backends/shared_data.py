@@ -58,19 +58,13 @@ class SharedData:
 
 
 class AttachedData:
-    """The same data in another process."""
+    """The same data in another process, as long as this object lives."""
 
     def __init__(self, places: Places) -> None:
         self._blocks: list[SharedMemory] = []
         views = {key: self._view(place) for key, place in places.arrays.items()}
         train, validation, test = (Split(views[split, "x"], views[split, "y"]) for split in _SPLITS)
         self.data = Data(train, validation, test, places.classes)
-
-    def close(self) -> None:
-        """Lets go of the memory; by now nobody else may hold the data."""
-        del self.data
-        while self._blocks:
-            self._blocks.pop().close()
 
     def _view(self, place: Place) -> np.ndarray:
         block = SharedMemory(place.block)

@@ -111,10 +111,6 @@ class _Worker(TorchOne):
         self._attached = AttachedData(places)
         super().__init__(self._attached.data, model, shards, local, seed)
 
-    def close(self) -> None:
-        del self.data
-        self._attached.close()
-
 
 def _check_sendable(model: Model) -> None:
     if isinstance(model, Mlp):

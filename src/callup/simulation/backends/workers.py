@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -102,18 +104,24 @@ def _serve(line: Connection, build: Callable[..., Backend], arguments: tuple[Any
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     backend: Backend | None = None
     model = np.empty(0)
-    try:
-        while True:
+    while True:
+        try:
             news, (method, rest) = line.recv()
-            model = model if news is None else news
-            try:
-                backend = backend or build(*arguments)
-                answer = getattr(backend, method)(model, *rest)
-            except CallupError as error:
-                answer = error.with_traceback(None)
+        except (EOFError, OSError):
+            _end()
+        model = model if news is None else news
+        try:
+            backend = backend or build(*arguments)
+            answer = getattr(backend, method)(model, *rest)
+        except CallupError as error:
+            answer = error.with_traceback(None)
+        try:
             line.send(answer)
-    except (EOFError, OSError):
-        pass
-    finally:
-        if backend is not None:
-            backend.close()
+        except OSError:
+            _end()
+
+
+def _end() -> NoReturn:
+    """At once: torch takes a second to take itself apart, and there is nothing to keep."""
+    sys.stdout.flush()
+    os._exit(0)
