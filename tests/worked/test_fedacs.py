@@ -147,7 +147,7 @@ def test_pool_of_everyone_is_random_selection():
     fedacs = started("fedacs:pool=1", clients)
     fedacs.wins_.set(clients.ids, np.array([500.0, 0, 0, 40, 3]))
     fedacs.losses_.set(clients.ids, np.array([0.0, 300, 0, 1, 3]))
-    n, now = 5000, Round(1, clients.ids, clients, stream(0, "one"))
+    n, now = 3000, Round(1, clients.ids, clients, stream(0, "one"))
     seen = Counter(tuple(sorted(fedacs.select(now, 2).ids.tolist())) for _ in range(n))
     # 10 pairs: chi-square with 9 degrees of freedom exceeds 44.81 once in 1e6.
     assert sum((seen[pair] - n / 10) ** 2 / (n / 10) for pair in combinations(range(5), 2)) < 44.81

@@ -79,23 +79,22 @@ class FedAcs(Selector):
         # Lines 3-10: the pool. Line 11: a random cohort from it.
         pool = now.available if size == n else np.sort(self._pool(now, size, exact))
         chosen = draws.uniform(pool, k, now.rng)
-        wins, losses = self.wins_.get(chosen), self.losses_.get(chosen)
+        alpha, beta = self._posterior(chosen)
         return Selection(
             chosen,
-            scores={"wins": wins, "losses": losses, "win_rate": (wins + 1) / (wins + losses + 2)},
+            scores={"wins": alpha - 1, "losses": beta - 1, "win_rate": alpha / (alpha + beta)},
             notes={"pool": float(size), "exact_redraw": float(exact)},
         )
 
     def _pool(self, now: Round, size: int, exact: bool) -> np.ndarray:
-        """The clients that lead when each draws theta_i ~ Beta(A_i + 1, B_i + 1), in the order they entered."""
+        """The clients that lead when each draws theta_i from its posterior, in the order they entered."""
+        if not exact:
+            return draws.top(now.available, now.rng.beta(*self._posterior(now.available)), size, now.rng)
         left = draws.uniform(now.available, len(now.available), now.rng)  # in random order: argmax takes the first tie
         pool = np.empty(0, np.int64)
         while len(pool) < size:
-            wins, losses = self.wins_.get(left) + 1, self.losses_.get(left) + 1
-            if not exact:
-                return draws.top(left, now.rng.beta(wins, losses), size, now.rng)
             steps = min(size - len(pool), max(1, _BLOCK // len(left)))
-            theta = draws.quantised(now.rng.beta(wins, losses, (steps, len(left))))
+            theta = draws.quantised(now.rng.beta(*self._posterior(left), (steps, len(left))))
             leaders = np.empty(steps, np.intp)
             for step in range(steps):
                 leaders[step] = theta[step].argmax()
@@ -103,6 +102,10 @@ class FedAcs(Selector):
             pool = np.concatenate([pool, left[leaders]])
             left = np.delete(left, leaders)
         return pool
+
+    def _posterior(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Beta(A_i + 1, B_i + 1)."""
+        return self.wins_.get(ids) + 1, self.losses_.get(ids) + 1
 
     def update(self, feedback: Feedback) -> None:
         if len(feedback.ids) < 2:
