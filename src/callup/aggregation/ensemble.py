@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from callup.core.draws import quantised
+from callup.core.errors import InputError
 
 Score = Literal["accuracy", "likelihood"]
 
@@ -23,6 +24,8 @@ class Ensemble:
     """
 
     def __init__(self, logits: Sequence[np.ndarray], labels: np.ndarray, score: Score) -> None:
+        if not len(logits):
+            raise InputError("an ensemble is chosen from at least one model, got none")
         samples, classes = logits[0].shape
         self._kind = score
         self._parts = np.empty((len(logits), classes, samples))  # classes outside: scores run along samples

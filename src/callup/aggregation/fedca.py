@@ -91,7 +91,7 @@ def _greedy(ensemble: Ensemble) -> np.ndarray:
         outside = np.flatnonzero(~ensemble.members)
         ensemble.flip(max(outside.tolist(), key=lambda row: _after(ensemble, [row])))
         rank = ensemble.rank()
-        if rank >= best:
+        if rank > best:
             best, winner = rank, ensemble.members.copy()
     for row in np.flatnonzero(~winner).tolist():
         ensemble.flip(row)
