@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from callup.core.per_client import PerClient
-from callup.core.selector import Arrays, Method
+from callup.core.selector import Method
 from callup.core.types import Selection
 
 
@@ -40,13 +40,6 @@ def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
 def cohorts(selections: Sequence[Selection]) -> list[list[int]]:
     """Who was called, round by round, most wanted first."""
     return [selection.ids.tolist() for selection in selections]
-
-
-def through_bytes(state: Arrays) -> Arrays:
-    """The state as it comes back from disk."""
-    from safetensors.numpy import load, save
-
-    return dict(load(save({name: np.array(array, order="C") for name, array in state.items()})))
 
 
 def parameters(method: Method) -> dict[str, Any]:

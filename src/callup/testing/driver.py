@@ -39,7 +39,7 @@ def nobody(index: int, ids: Ids) -> Ids:  # noqa: ARG001
 
 def drivers(make: Make, world: Federation, **settings: Any) -> Iterator[Driver]:
     """One driver for each way of supplying what the selector needs, each with a selector of its own."""
-    with blaming("the selector cannot be made"):
+    with blaming("it cannot be made"):
         ways = supplies(make().needs)
     for asks in ways:
         yield Driver(make(), world, asks, **settings)
@@ -47,10 +47,14 @@ def drivers(make: Make, world: Federation, **settings: Any) -> Iterator[Driver]:
 
 @contextmanager
 def blaming(what: str) -> Iterator[None]:
-    """Turns whatever goes wrong inside into one sentence; a warning counts as going wrong."""
+    """Turns whatever goes wrong inside into one sentence.
+
+    A warning that nobody wrote, such as a division by zero, counts as going wrong; one written for the user does not.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)
             yield
     except Undeclared as broken:
         raise AssertionError(f"{what}: it {broken}") from broken

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 Made = TypeVar("Made")
+C = TypeVar("C", bound=Callable[..., None])
 
 
 class Checks(Generic[Made]):
@@ -17,7 +18,7 @@ class Checks(Generic[Made]):
     def __init__(self) -> None:
         self._checks: dict[str, Callable[[Callable[[], Made]], None]] = {}
 
-    def add(self, check: Callable[[Callable[[], Made]], None]) -> Callable[[Callable[[], Made]], None]:
+    def add(self, check: C) -> C:
         """A decorator; the name of the function is the rule, its docstring what the rule means."""
         self._checks[check.__name__] = check
         return check

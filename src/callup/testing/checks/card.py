@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from callup.core.errors import CallupError
+from callup.core.selector import Method
 from callup.core.spec import build, coerce, field_types
 from callup.testing.checks.base import selector_checks
 from callup.testing.driver import Make, blaming
 from callup.testing.registry import require
 
+_NO_CARD = "has no card: decorate the class with @SELECTORS.add(name, ...)"
+
 
 @selector_checks.add
-def has_a_complete_card(make: Make) -> None:
+def has_a_complete_card(make: Callable[[], Method]) -> None:
     """Name, summary, paper and cost are there; the card belongs to this very class."""
-    with blaming("the selector cannot be made"):
-        selector = make()
-    require(hasattr(selector, "card"), "has no card: decorate the class with @SELECTORS.add(name, ...)")
-    card = selector.card
-    require(card.cls is type(selector), f"its card belongs to {card.cls.__name__}, not to {type(selector).__name__}")
+    with blaming("it cannot be made"):
+        made = make()
+    require(hasattr(made, "card"), _NO_CARD)
+    card = made.card
+    require(card.cls is type(made), f"its card belongs to {card.cls.__name__}, not to {type(made).__name__}")
     require(bool(card.summary), "has no docstring; its first line is the summary")
     require(len(card.summary) <= 120, f"the first line of the docstring is {len(card.summary)} characters long")
     for name in ("paper", "cost"):
@@ -28,7 +32,7 @@ def has_a_complete_card(make: Make) -> None:
 @selector_checks.add
 def declares_its_needs_on_the_card(make: Make) -> None:
     """What a variant asks for is among what the card says the method may ask for."""
-    with blaming("the selector cannot be made"):
+    with blaming("it cannot be made"):
         selector = make()
     shown = {(a.signal.name, a.time) for need in selector.card.needs for a in need.any_of}
     asked = {(a.signal.name, a.time) for need in selector.needs for a in need.any_of}
@@ -37,11 +41,11 @@ def declares_its_needs_on_the_card(make: Make) -> None:
 
 
 @selector_checks.add
-def builds_from_its_defaults_and_presets(make: Make) -> None:
-    """Every parameter has a default of its own type, and every preset makes a selector."""
-    with blaming("the selector cannot be made"):
+def builds_from_its_defaults_and_presets(make: Callable[[], Method]) -> None:
+    """Every parameter has a default of its own type, and every preset can be built."""
+    with blaming("it cannot be made"):
         cls = type(make())
-    require("card" in vars(cls), "has no card: decorate the class with @SELECTORS.add(name, ...)")
+    require("card" in vars(cls), _NO_CARD)
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         given = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         require(given, f"parameter '{field.name}' has no default")

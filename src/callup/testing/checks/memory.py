@@ -10,9 +10,10 @@ import numpy as np
 from callup.core.errors import InputError
 from callup.core.selector import Arrays
 from callup.testing.checks.base import ROUNDS, SMALL, most_online, most_reply, selector_checks
-from callup.testing.compare import cohorts, differing, parameters, through_bytes
+from callup.testing.compare import cohorts, differing, parameters
 from callup.testing.driver import Driver, Make, blaming, drivers
 from callup.testing.registry import require
+from callup.testing.saved import check_round_trip, check_saved, through_bytes
 
 
 @selector_checks.add
@@ -54,16 +55,8 @@ def saves_its_state_as_arrays(make: Make) -> None:
     for driver in drivers(make, SMALL, replies=most_reply):
         driver.start().play(range(1, 4))
         state = _saved(driver)
-        _check_keys(driver, state)
-        with blaming("the state does not survive a safetensors file"):
-            back = through_bytes(state)
-        changed = differing(state, back)
-        require(not changed, f"the file changed {', '.join(changed)}")
-        fresh = driver.twin(make)
-        with blaming("load refuses the selector's own state"):
-            fresh.selector.load(back)
-        changed = differing(state, _saved(fresh))
-        require(not changed, f"loading the state and saving it again changed {', '.join(changed)}")
+        check_saved(driver.selector, state)
+        check_round_trip(state, make())
         kept = copy.deepcopy(state)
         driver.play(range(4, 7))
         changed = differing(kept, state)
@@ -137,14 +130,3 @@ def refuses_a_state_it_cannot_read(make: Make) -> None:
 def _saved(driver: Driver) -> Arrays:
     with blaming("state() fails"):
         return driver.selector.state()
-
-
-def _check_keys(driver: Driver, state: Arrays) -> None:
-    require("schema" in state, "the state has no schema version")
-    require(int(state["schema"]) == driver.selector.schema, "the state's schema is not the class's schema")
-    for key, array in state.items():
-        name, _, part = key.partition(".")
-        fits = key == "schema" or (name.endswith("_") and part in ("", "ids", "values", "default"))
-        require(fits, f"'{key}' is no name for state: expected name_ or name_.ids, .values, .default")
-        plain = isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
-        require(plain, f"state '{key}' is not an array of numbers: {getattr(array, 'dtype', type(array))}")

@@ -39,7 +39,7 @@ def chooses_among_many_within_a_second(make: Make) -> None:
 @selector_checks.add
 def refuses_more_clients_than_its_limit(make: Make) -> None:
     """A method with a `max_clients` is refused above it, in a sentence that names the method."""
-    with blaming("the selector cannot be made"):
+    with blaming("it cannot be made"):
         selector = make()
     limit = selector.max_clients
     if limit is None:
