@@ -25,10 +25,10 @@ def deal(pools: list[np.ndarray], counts: np.ndarray) -> list[np.ndarray]:
 
 def walk(pool: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:
     """So many rows of a pool, walked round and round and reshuffled after each lap."""
-    if len(pool) == 0 and length:
-        raise ValueError("an empty pool has nothing to walk")
-    laps = -(-length // max(len(pool), 1))
-    return np.concatenate([np.empty(0, np.int64), *(rng.permutation(pool) for _ in range(laps))])[:length]
+    if length == 0:
+        return pool[:0]
+    laps = -(-length // len(pool))
+    return np.concatenate([rng.permutation(pool) for _ in range(laps)])[:length]
 
 
 def nobody_empty(counts: np.ndarray) -> np.ndarray:
