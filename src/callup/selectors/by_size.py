@@ -31,6 +31,8 @@ class BySize(Selector):
     """
 
     def select(self, now: Round, k: int) -> Selection:
+        if not len(now.available):
+            return Selection(now.available)
         sizes = now.clients.of("num_examples", now.available)
         if not sizes.any():
             sizes = np.ones(len(sizes))
