@@ -12,7 +12,7 @@ from callup.report.grouping import Method
 from callup.report.styles import Style
 from callup.simulation.run import RoundRecord
 
-LEAST, MOST, ALL = 60, 200, 2400
+LEAST, MOST, ALL = 60, 200, 1600
 """Points drawn in one line, and about how many in one picture: more cannot be seen and only make the page heavy."""
 
 

@@ -11,18 +11,18 @@ from callup.report.axes import Frame, apart, ticks, x_axis
 from callup.report.lines import LETTER
 from callup.report.styles import Style
 from callup.report.svg import drawing, element, line, marker, text
-from callup.report.wording import number, shortened
+from callup.report.wording import number, plural, shortened
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """Values reached by seed, and the seeds that did not get there."""
+    """Values reached by seed, and for seeds that did not get there the rounds they had."""
 
     method: int
     name: str
     style: Style
     reached: dict[int, float]
-    missed: tuple[int, ...]
+    missed: dict[int, int]
     mean: float | None
     """None unless every seed got there."""
 
@@ -68,7 +68,7 @@ def _dots(row: DotRow, x: Callable[[float], float], at: float, lost: float) -> l
         hint = element("title", f"{row.name}, seed {seed}: {number(value)}")
         out.append(element("g", hint, marker(row.style.marker, (x(value), at), 4.5, class_="dot")))
     places = apart([lost] * len(row.missed), 14, lost - 36, lost + 36)
-    for seed, place in zip(row.missed, places, strict=True):
-        hint = element("title", f"{row.name}, seed {seed}: not reached")
+    for (seed, rounds), place in zip(row.missed.items(), places, strict=True):
+        hint = element("title", f"{row.name}, seed {seed}: not reached in {plural(rounds, 'round')}")
         out.append(element("g", hint, marker(row.style.marker, (place, at), 4.5, class_="hollow")))
     return out

@@ -11,10 +11,11 @@ from markupsafe import Markup
 from callup.core.clients import Clients
 from callup.report.axes import Frame, ticks
 from callup.report.png import Colour, data_address, png
-from callup.report.svg import drawing, element, line, text
+from callup.report.svg import drawing, element, path, text
 from callup.simulation.run import Run
 
 ROWS, COLUMNS, LEVELS = 240, 360, 8
+HEAVY = 150_000  # bytes of pictures in one scenario
 CALLED, MAVERICK = (46, 126, 192), (222, 98, 26)  # both keep a contrast of 3:1 on the light and on the dark page
 
 
@@ -43,16 +44,30 @@ def roster(clients: Clients, rare: Sequence[int]) -> Roster:
     return Roster(order, dominant[order], maverick[order])
 
 
-def raster(run: Run, rare: Sequence[int], title: str) -> Markup:
+def images(runs: Sequence[Run], rare: Sequence[int]) -> list[bytes]:
+    """One picture for each run; coarser ones where together they would make the page heavy."""
+    for shrink in (1, 2, 3, 4):
+        out = [png(cells(run, roster(run.clients, rare), shrink), palette()) for run in runs]
+        if sum(map(len, out)) <= HEAVY:
+            break
+    return out
+
+
+def panel(run: Run, rare: Sequence[int], image: bytes, title: str) -> Markup:
     """A panel of 300 pixels across; many clients or rounds share a cell, darker where more were called."""
     width, height = 300, 216
     frame = Frame(34, 292, 8, height - 26)
     people = roster(run.clients, rare)
     rounds = len(run.history)
-    address = data_address(png(cells(run, people), palette()))
     tall, across = frame.bottom - frame.top, frame.right - frame.left
-    image = element(
-        "image", href=address, x=frame.left, y=frame.top, width=across, height=tall, preserveAspectRatio="none"
+    picture = element(
+        "image",
+        href=data_address(image),
+        x=frame.left,
+        y=frame.top,
+        width=across,
+        height=tall,
+        preserveAspectRatio="none",
     )
     below = [
         text(
@@ -65,16 +80,18 @@ def raster(run: Run, rare: Sequence[int], title: str) -> Markup:
         if r == int(r) and r >= 1
     ]
     name = text((frame.right, frame.bottom + 15), "round", class_="name", text_anchor="end")
-    return drawing(width, height, title, *_classes(people, frame), image, *_mavericks(people, frame), *below[:-1], name)
+    return drawing(
+        width, height, title, *_classes(people, frame), picture, _mavericks(people, frame), *below[:-1], name
+    )
 
 
-def cells(run: Run, people: Roster) -> np.ndarray:
+def cells(run: Run, people: Roster, shrink: int = 1) -> np.ndarray:
     """Entry 0 for never called; 1..LEVELS for the share of calls in the cell, Mavericks LEVELS further on."""
     n, rounds = len(people.order), max(len(run.history), 1)
     row_of = np.empty(n, np.intp)
     row_of[people.order] = np.arange(n)
     # A Maverick keeps its own colour, so it gets a line of its own when lines are shared.
-    height, width = min(n, ROWS), min(rounds, COLUMNS)
+    height, width = min(n, ROWS // shrink), min(rounds, COLUMNS // shrink)
     line_of, column_of = np.arange(n) * height // n, np.arange(rounds) * width // rounds
     called = np.zeros((height, width))
     for t, record in enumerate(run.history):
@@ -115,9 +132,9 @@ def _classes(people: Roster, frame: Frame) -> list[Markup]:
     return out
 
 
-def _mavericks(people: Roster, frame: Frame) -> list[Markup]:
+def _mavericks(people: Roster, frame: Frame) -> Markup:
+    """A tick at both edges."""
     tall, n = frame.bottom - frame.top, len(people.order)
     places = [frame.top + tall * (row + 0.5) / n for row in np.flatnonzero(people.maverick)]
-    return [line((frame.left - 4, y), (frame.left, y), class_="maverick") for y in places] + [
-        line((frame.right, y), (frame.right + 5, y), class_="maverick") for y in places
-    ]
+    ticks_at = "".join(path([(x, y), (x + 4, y)]) for y in places for x in (frame.left - 4, frame.right))
+    return element("path", d=ticks_at, class_="maverick") if places else Markup("")

@@ -59,4 +59,5 @@ def student(freedom: int) -> float:
         return _STUDENT[freedom - 1]
     first = (_Z**3 + _Z) / 4
     second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
-    return _Z + first / freedom + second / freedom**2
+    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
+    return _Z + first / freedom + second / freedom**2 + third / freedom**3

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 from callup.report.grouping import Method
 
-# After Okabe and Ito's palette, shifted so that each keeps a contrast of 3:1 on its page: (light page, dark page).
+# After Okabe and Ito's palette, shifted so that each keeps a contrast of 3:1 on its page and all stay well apart to
+# those who see no red or no green: (on a light page, on a dark page).
 PALETTE = (
-    ("#0072b2", "#5aaeea"),  # blue
-    ("#d55e00", "#ff8a3d"),  # vermillion
-    ("#00875f", "#1fc99a"),  # bluish green
-    ("#b3478a", "#e7a0cb"),  # reddish purple
-    ("#9a7400", "#e8c14a"),  # orange to yellow
-    ("#2b95c9", "#a8dcf8"),  # sky blue
-    ("#5b3fa0", "#9d86e9"),  # violet, beyond the original eight
+    ("#1b70d1", "#2a8cee"),  # blue
+    ("#bc4300", "#d45d00"),  # vermillion
+    ("#009d72", "#009f74"),  # bluish green
+    ("#c875a4", "#d183b1"),  # reddish purple
+    ("#c88400", "#e49e00"),  # orange
+    ("#1b9cda", "#5bb4e7"),  # sky blue
+    ("#6a3d98", "#8b59b6"),  # violet, in place of yellow, which is lost on white
 )
 NEUTRAL = len(PALETTE)
 """The baseline and references are grey: colour is for what is being compared with them."""
-GREY = ("#6b7280", "#9aa3af")
+GREY = ("#636b74", "#6e767f")
 PAGE = ("#ffffff", "#13161b")
 
 DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "12 4")
