@@ -16,6 +16,7 @@ import pytest
 
 from callup.core.errors import InputError
 from callup.simulation.data.cifar10 import read_binary_batch, read_python_batch
+from callup.simulation.data.datasets import cifar10
 from callup.simulation.data.idx import read_idx
 from callup.simulation.data.mosaic import read_mosaics
 from callup.simulation.data.npz import open_npz
@@ -151,6 +152,17 @@ def test_cifar_python(tmp_path: Path) -> None:
     batch = read_python_batch(path)
     assert batch.x.shape == (2, 3, 32, 32) and batch.y.tolist() == [6, 9]
     assert batch.x[:, :, 31, 0].tolist() == [[200, 10, 255], [7, 128, 0]]
+
+
+def test_cifar_python_batches_make_the_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLUP_DATA", str(tmp_path))
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
+    for number, name in enumerate((*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")):
+        (folder / name).write_bytes(cifar_pickle(bytes((number, 9)), PIXELS, (2, 3072)))
+    images = cifar10()
+    assert images.train.y.tolist() == [0, 9, 1, 9, 2, 9, 3, 9, 4, 9] and images.train.x.shape == (10, 3, 32, 32)
+    assert images.test is not None and images.test.y.tolist() == [5, 9]
 
 
 @pytest.mark.parametrize(

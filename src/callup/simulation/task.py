@@ -71,7 +71,7 @@ class Loaded:
 
 
 class Task(ABC):
-    """A named task; `load` reads the data, once per process. Whoever loads it shares the arrays and only reads them."""
+    """A named task; `load` reads the data, once per process. All runs share its arrays, which are read-only."""
 
     card: ClassVar[Card]
 

@@ -59,4 +59,7 @@ def _standardised(part: Labelled, rows: np.ndarray, mean: tuple[float, ...], dev
         block = x[start : start + _BLOCK]
         np.multiply(part.x[rows[start : start + _BLOCK]], factor, out=block)
         block -= shift
-    return Split(x, part.y[rows])
+    y = part.y[rows]
+    for array in (x, y):
+        array.setflags(write=False)  # every run in the process shares them
+    return Split(x, y)
