@@ -54,16 +54,20 @@ def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> l
 
 
 def _run(cell: Cell, folder: Path, watcher: Watcher) -> None:
+    try:
+        engine = Engine(cell.settings)
+    except CallupError as error:
+        watcher.failed(cell, str(error))
+        raise
     writer = RunWriter(folder)
-    engine = Engine(cell.settings)
+
+    def listen(record: RoundRecord) -> None:
+        writer.round(record)
+        watcher.round(cell, record)
+
     try:
         writer.start(cell.settings.plain(), engine.world.clients)
         watcher.started(cell, engine.world.clients)
-
-        def listen(record: RoundRecord) -> None:
-            writer.round(record)
-            watcher.round(cell, record)
-
         writer.finish(engine.run(listen))
         watcher.finished(cell)
     except CallupError as error:

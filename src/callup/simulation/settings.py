@@ -92,8 +92,8 @@ def read_settings(path: Path) -> Settings:
         raise InputError(f"cannot read {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
-    values.pop("versions", None)
-    values.pop("command", None)
+    for added_by_a_run in ("schema", "versions"):
+        values.pop(added_by_a_run, None)
     try:
         return settings(**values)
     except UsageError as error:
