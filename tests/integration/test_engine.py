@@ -162,7 +162,12 @@ def test_a_run_survives_the_disk(tmp_path: Path) -> None:
     assert {k: back.settings[k] for k in run.settings} == {
         k: list(v) if isinstance(v, tuple) else v for k, v in run.settings.items() if k != "local"
     } | {"local": run.settings["local"]}
-    assert set(back.selector_state) == set(run.selector_state)
+    assert {role: set(state) for role, state in back.states.items()} == {
+        role: set(state) for role, state in run.states.items()
+    }
+    for role, state in run.states.items():
+        for name, array in state.items():
+            np.testing.assert_array_equal(back.states[role][name], array)
     again = callup.simulate(**read_settings(tmp_path / "a" / "config.toml").plain())
     assert as_json(again) == as_json(run)
 

@@ -26,7 +26,7 @@ def a_scenario(finals: dict[str, Sequence[float]], target: float | None = None) 
             CLIENTS,
             (RoundRecord(1, 2, [0], [0], [0], {}, "d", accuracy=value),),
             model=np.zeros(1),
-            selector_state={},
+            states={},
         )
         for name, values in finals.items()
         for seed, value in enumerate(values)

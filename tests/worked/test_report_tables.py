@@ -44,7 +44,7 @@ def a_run(
         for t, accuracy in enumerate(accuracies, start=1)
     )
     said = {"scenario": "small", "selector": "random", "seed": 1, "target": 0.8} | settings
-    return Run(said, CLIENTS, history, model=None, selector_state={})  # type: ignore[arg-type]
+    return Run(said, CLIENTS, history, model=None, states={})  # type: ignore[arg-type]
 
 
 def rows_of(*runs: Run) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -1,12 +1,12 @@
-"""Every runtime asks selectors through here, so a broken one is stopped before the wrong clients train."""
+"""Every runtime asks methods through here, so a broken one is stopped before the wrong clients train or count."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from callup.core.errors import ContractError, InputError
-from callup.core.selector import Selector
-from callup.core.types import Round, Selection, check_k
+from callup.core.selector import Filter, Selector, Workbench
+from callup.core.types import Replies, Round, Selection, check_k
 
 
 def ask(selector: Selector, now: Round, k: int) -> Selection:
@@ -27,3 +27,13 @@ def ask(selector: Selector, now: Round, k: int) -> Selection:
     if not least <= len(selection.ids) <= most:
         raise ContractError(f"{card.name} chose {len(selection.ids)} clients in round {now.index}, expected {most}")
     return selection
+
+
+def kept(rule: Filter, replies: Replies, bench: Workbench) -> np.ndarray:
+    """The filter's choice, checked: one truth value for each reply."""
+    mask = np.asarray(rule.keep(replies, bench))
+    if mask.shape != (len(replies.ids),) or mask.dtype != np.bool_:
+        raise ContractError(
+            f"{type(rule).__name__}.keep must return {len(replies.ids)} truth values, got {mask.dtype} of {mask.shape}"
+        )
+    return mask

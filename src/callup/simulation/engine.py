@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from callup.core.errors import CallupError
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.randomness import stream
-from callup.core.selector import Selector
+from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
-from callup.core.verify import ask
+from callup.core.verify import ask, kept
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.settings import settings as make_settings
@@ -41,9 +41,8 @@ class Engine:
         self.asks = supply(self.selector, filtered=self.filter is not None)
         self.visible = self.world.clients.only(*(a.signal.name for a in self.asks if a.time == "profile"))
         plan = Plan(settings.k, settings.rounds, self.world.classes)
-        for name, method in (("selector", self.selector), ("filter", self.filter), ("average", self.average)):
-            if method is not None:
-                method.start(self.visible, plan, stream(settings.seed, "start", name))
+        for role, method in self._methods():
+            method.start(self.visible, plan, stream(settings.seed, "start", role))
         self.model = self.world.start_model
         self.participations = PerClient(0, np.int64)
         self.history: list[RoundRecord] = []
@@ -60,7 +59,14 @@ class Engine:
         return self.result()
 
     def result(self) -> Run:
-        return Run(self.settings.plain(), self.world.clients, tuple(self.history), self.model, self.selector.state())
+        states = {role: method.state() for role, method in self._methods()}
+        return Run(self.settings.plain(), self.world.clients, tuple(self.history), self.model, states)
+
+    def _methods(self) -> Iterator[tuple[str, Method]]:
+        yield "selector", self.selector
+        yield "average", self.average
+        if self.filter is not None:
+            yield "filter", self.filter
 
     def close(self) -> None:
         self.world.backend.close()
@@ -73,18 +79,19 @@ class Engine:
         now = Round(index, available, self.visible, stream(settings.seed, "select", index), prober.ask)
         selection = ask(self.selector, now, math.ceil(settings.k * settings.overcommit))
         replies, failed, seconds = self._train(selection, index, ledger)
-        kept = np.ones(len(replies.ids), bool)
+        bench = self._bench(replies, selection)
+        used = np.ones(len(replies.ids), bool)
         if self.filter is not None and len(replies.ids):
-            kept = self.filter.keep(replies, self._bench(replies, selection))
-        self._average(replies, kept, selection, index)
-        self._learn(index, replies, kept, failed, prober, selection)
+            used = kept(self.filter, replies, bench)
+        self._average(replies, used, selection, index)
+        self._learn(index, replies, used, failed, prober, selection)
         self.clock += seconds + prober.seconds
         record = RoundRecord(
             index=index,
             available=len(available),
             asked=selection.ids.tolist(),
             used=replies.ids.tolist(),
-            kept=replies.ids[kept].tolist(),
+            kept=replies.ids[used].tolist(),
             failed={str(client): reason for client, reason in failed.items()},
             digest=hashlib.sha256(selection.ids.astype("<i8").tobytes()).hexdigest()[:16],
             notes={name: float(value) for name, value in selection.notes.items()},
@@ -138,15 +145,14 @@ class Engine:
         sizes = self.world.clients.of("num_examples", ids)
         return Replies(ids, self.model, trained.models, sizes, trained.local_steps, signals)
 
-    def _average(self, replies: Replies, kept: np.ndarray, selection: Selection, index: int) -> None:
-        before = self.model
-        if kept.any():
-            weights = _weights_of(selection, replies.ids[kept])
-            self.model = self.average.combine(before, replies.only(kept), self.world.clients, weights)
+    def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int) -> None:
+        if used.any():
+            weights = _weights_of(selection, replies.ids[used])
+            self.model = self.average.combine(self.model, replies.only(used), self.world.clients, weights)
         if not np.isfinite(self.model).all():
             raise CallupError(f"the averaged model is not finite after round {index}; lower local.rate")
         if self.filter is not None and len(replies.ids):
-            self.filter.update(replies, kept, self.model)
+            self.filter.update(replies, used, self.model)
 
     def _bench(self, replies: Replies, selection: Selection) -> ModelBench:
         def combine(rows: np.ndarray) -> np.ndarray:
@@ -161,14 +167,14 @@ class Engine:
         self,
         index: int,
         replies: Replies,
-        kept: np.ndarray,
+        used: np.ndarray,
         failed: dict[int, str],
         prober: Prober,
         selection: Selection,
     ) -> None:
         signals = dict(replies.signals)
         if any(a.signal.name == "kept" for a in self.asks):
-            signals["kept"] = kept.astype(np.float64)
+            signals["kept"] = used.astype(np.float64)
         rng = stream(self.settings.seed, "update", index)
         self.selector.update(
             Feedback(index, replies.ids, signals, self.visible, failed, prober.heard, selection.notes, rng)

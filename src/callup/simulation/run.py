@@ -68,7 +68,8 @@ class Run:
     """True sizes and label counts, whatever the selector was allowed to see."""
     history: tuple[RoundRecord, ...]
     model: np.ndarray
-    selector_state: Mapping[str, np.ndarray]
+    states: Mapping[str, Mapping[str, np.ndarray]]
+    """What the selector, the average and the filter had learned by the end."""
 
     def save(self, folder: str | Path) -> Path:
         """Writes the run directory: config.toml, events.jsonl, clients and end state as safetensors."""

@@ -43,9 +43,10 @@ class RunWriter:
             file.write(json.dumps(dataclasses.asdict(record), allow_nan=False) + "\n")
 
     def finish(self, run: Run) -> None:
-        state = {f"selector.{name}": np.ascontiguousarray(array) for name, array in run.selector_state.items()}
-        name = f"state-{len(run.history):06d}.safetensors"
-        save_file({"model": np.ascontiguousarray(run.model), **state}, self.folder / name)
+        arrays = {"model": np.ascontiguousarray(run.model)}
+        for role, state in run.states.items():
+            arrays |= {f"{role}.{name}": np.ascontiguousarray(array) for name, array in state.items()}
+        save_file(arrays, self.folder / f"state-{len(run.history):06d}.safetensors")
 
 
 def save_run(run: Run, folder: Path) -> Path:
@@ -64,8 +65,8 @@ def load_run(folder: Path) -> Run:
         settings = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
         columns = load_file(folder / "clients.safetensors")
         lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
-        states = sorted(folder.glob("state-*.safetensors"))
-        arrays = load_file(states[-1]) if states else {}
+        saved = sorted(folder.glob("state-*.safetensors"))
+        arrays = load_file(saved[-1]) if saved else {}
     except FileNotFoundError as error:
         raise InputError(f"{folder} is not a run: {Path(error.filename or '').name} is missing") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SafetensorError) as error:
@@ -75,8 +76,12 @@ def load_run(folder: Path) -> Run:
         raise InputError(f"{folder} has run schema {found}, this version reads {_SCHEMA}")
     clients = Clients(columns.pop("ids"), **columns)
     history = tuple(_record(line, folder, number) for number, line in enumerate(_whole(lines), 1))
-    state = {name.removeprefix("selector."): a for name, a in arrays.items() if name.startswith("selector.")}
-    return Run(settings, clients, history, arrays.get("model", np.empty(0, np.float32)), state)
+    states: dict[str, dict[str, np.ndarray]] = {}
+    model = arrays.pop("model", np.empty(0, np.float32))
+    for key, array in arrays.items():
+        role, _, name = key.partition(".")
+        states.setdefault(role, {})[name] = array
+    return Run(settings, clients, history, model, states)
 
 
 def load_runs(folder: Path) -> list[Run]:
