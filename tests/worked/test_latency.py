@@ -19,16 +19,18 @@ def test_fixed_by_hand() -> None:
     model = LATENCIES.make("fixed:seconds_per_step=0.5,megabytes_per_second=4")
     speeds = model.speeds(some(3), stream(0, "speeds"))
     assert speeds.tolist() == [0.5, 0.5, 0.5]
-    seconds = model.durations(speeds, np.array([0, 1, 10]), np.array([8.0, 2.0, 0.0]), stream(0, "round"))
+    seconds = model.expected(speeds, np.array([0, 1, 10]), np.array([8.0, 2.0, 0.0]))
     # 0 * 0.5 + 8 / 4, 1 * 0.5 + 2 / 4, 10 * 0.5 + 0 / 4
     assert seconds.tolist() == [2.0, 1.0, 5.0]
+    assert model.stretch(np.array([4, 9]), stream(0, "round")).tolist() == [1.0, 1.0]
 
 
 def test_log_normal_without_spread_is_fixed() -> None:
     calm = LATENCIES.make("log-normal:seconds_per_step=0.5,megabytes_per_second=4,sigma=0,jitter=0")
     speeds = calm.speeds(some(3), stream(1, "speeds"))
-    seconds = calm.durations(speeds, np.array([0, 1, 10]), np.array([8.0, 2.0, 0.0]), stream(1, "round"))
+    seconds = calm.expected(speeds, np.array([0, 1, 10]), np.array([8.0, 2.0, 0.0]))
     assert speeds.tolist() == [0.5, 0.5, 0.5] and seconds.tolist() == [2.0, 1.0, 5.0]
+    assert calm.stretch(np.array([4, 9]), stream(1, "round")).tolist() == [1.0, 1.0]
 
 
 def test_log_normal_spread_over_clients() -> None:
@@ -42,17 +44,17 @@ def test_log_normal_spread_over_clients() -> None:
         assert abs((logs > border).mean() - p) < 6 * np.sqrt(p * (1 - p) / n)
 
 
-def test_log_normal_jitter_stretches_the_whole_round() -> None:
-    model = LATENCIES.make("log-normal:sigma=0,jitter=0.3,megabytes_per_second=2")
+def test_log_normal_jitter_has_median_one_and_its_own_luck_every_round() -> None:
+    model = LATENCIES.make("log-normal:sigma=0,jitter=0.3")
     n = 40_000
-    same = np.full(n, 0.1)
-    seconds = model.durations(same, np.full(n, 20), np.full(n, 4.0), stream(3, "round"))
-    # 0.1 * 20 + 4 / 2 = 4 seconds in the median; six standard errors as above.
-    logs = np.log(seconds / 4) / 0.3
+    stretch = model.stretch(np.arange(n), stream(3, "round"))
+    # Six standard errors as above.
+    logs = np.log(stretch) / 0.3
     assert abs(logs.mean()) < 6 / np.sqrt(n) and abs(logs.std() - 1) < 6 / np.sqrt(2 * n)
-    again = model.durations(same, np.full(n, 20), np.full(n, 4.0), stream(3, "round"))
-    later = model.durations(same, np.full(n, 20), np.full(n, 4.0), stream(3, "next round"))
-    assert (seconds == again).all() and (seconds != later).any()
+    assert (stretch == model.stretch(np.arange(n), stream(3, "round"))).all()
+    assert (stretch != model.stretch(np.arange(n), stream(3, "next round"))).any()
+    # A client's hiccup does not depend on who else was called, so it is the same under every selector.
+    assert model.stretch(np.array([7, 3]), stream(3, "round")).tolist() == [stretch[7], stretch[3]]
 
 
 def test_a_client_keeps_its_speed_whoever_else_is_there() -> None:
@@ -66,7 +68,9 @@ def test_a_client_keeps_its_speed_whoever_else_is_there() -> None:
 def test_nobody_takes_no_time() -> None:
     none = np.empty(0)
     for name in ("fixed", "log-normal"):
-        assert LATENCIES.make(name).durations(none, none, none, stream(0, "round")).shape == (0,)
+        model = LATENCIES.make(name)
+        assert model.expected(none, none, none).shape == (0,)
+        assert model.stretch(np.empty(0, np.int64), stream(0, "round")).shape == (0,)
 
 
 @pytest.mark.parametrize(

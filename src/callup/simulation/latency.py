@@ -15,6 +15,7 @@ import numpy as np
 
 from callup.core.clients import Clients
 from callup.core.errors import UsageError
+from callup.core.index import Ids
 from callup.core.randomness import client_uniforms
 from callup.core.registry import Card, Registry
 
@@ -23,16 +24,19 @@ class Latency(ABC):
     """A model of time; its dataclass fields are its parameters. Nothing about it changes after it is made."""
 
     card: ClassVar[Card]
+    megabytes_per_second: float
 
     @abstractmethod
     def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:
         """Seconds each client needs for one local step, in the order of `clients.ids`; drawn once a run."""
 
-    @abstractmethod
-    def durations(
-        self, seconds_per_step: np.ndarray, local_steps: np.ndarray, megabytes: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Seconds each of some clients takes for its steps and its traffic, both ways together, in one round."""
+    def expected(self, seconds_per_step: np.ndarray, local_steps: np.ndarray, megabytes: np.ndarray) -> np.ndarray:
+        """Seconds each of some clients usually takes for its steps and its traffic, both ways together."""
+        return np.asarray(seconds_per_step * local_steps + megabytes / self.megabytes_per_second)
+
+    def stretch(self, ids: Ids, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
+        """How many times longer than usual each takes in one round; 1 unless the model says otherwise."""
+        return np.ones(len(ids))
 
 
 LATENCIES: Registry[Latency] = Registry("latency", "callup.simulation.latency")
@@ -51,15 +55,6 @@ class Fixed(Latency):
 
     def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
         return np.full(len(clients), self.seconds_per_step)
-
-    def durations(
-        self,
-        seconds_per_step: np.ndarray,
-        local_steps: np.ndarray,
-        megabytes: np.ndarray,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> np.ndarray:
-        return np.asarray(seconds_per_step * local_steps + megabytes / self.megabytes_per_second)
 
 
 @LATENCIES.add("log-normal")
@@ -81,16 +76,16 @@ class LogNormal(Latency):
         _check(self, above_zero=("seconds_per_step", "megabytes_per_second"), from_zero=("sigma", "jitter"))
 
     def speeds(self, clients: Clients, rng: np.random.Generator) -> np.ndarray:
-        # Box and Muller's normal numbers from two uniforms of each client: its speed is its own, whoever else is there.
-        radius = np.sqrt(-2 * np.log(client_uniforms(rng, clients.ids)))
-        normal = radius * np.cos(2 * np.pi * client_uniforms(rng, clients.ids))
-        return np.asarray(self.seconds_per_step * np.exp(self.sigma * normal))
+        return np.asarray(self.seconds_per_step * np.exp(self.sigma * _normal(clients.ids, rng)))
 
-    def durations(
-        self, seconds_per_step: np.ndarray, local_steps: np.ndarray, megabytes: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
-        calm = seconds_per_step * local_steps + megabytes / self.megabytes_per_second
-        return np.asarray(calm * np.exp(self.jitter * rng.standard_normal(len(seconds_per_step))))
+    def stretch(self, ids: Ids, rng: np.random.Generator) -> np.ndarray:
+        return np.asarray(np.exp(self.jitter * _normal(ids, rng)))
+
+
+def _normal(ids: Ids, rng: np.random.Generator) -> np.ndarray:
+    """Box and Muller's normal numbers from two uniforms of each client: its luck is its own, whoever else is there."""
+    radius = np.sqrt(-2 * np.log(client_uniforms(rng, ids)))
+    return np.asarray(radius * np.cos(2 * np.pi * client_uniforms(rng, ids)))
 
 
 def _check(model: Latency, above_zero: tuple[str, ...], from_zero: tuple[str, ...] = ()) -> None:

@@ -38,7 +38,7 @@ class World:
             shards.ids,
             num_examples=shards.sizes,
             label_counts=known.all("label_counts"),
-            latency=self.durations(shards.ids, self.steps(known, shards.ids), 2 * self.megabytes, index=0),
+            latency=self._usual(shards.ids, self.steps(known, shards.ids), 2 * self.megabytes),
         )
 
     def available(self, index: int) -> Ids:
@@ -55,6 +55,9 @@ class World:
 
     def durations(self, ids: Ids, steps: np.ndarray, megabytes: float, index: int) -> np.ndarray:
         """Simulated seconds each client needs for so many steps and so much traffic in this round."""
+        stretch = self._latency.stretch(ids, stream(self.seed, "latency", index))
+        return np.asarray(self._usual(ids, steps, megabytes) * stretch)
+
+    def _usual(self, ids: Ids, steps: np.ndarray, megabytes: float) -> np.ndarray:
         pace = self._seconds_per_step[np.searchsorted(self.backend.shards.ids, ids)]
-        jitter = stream(self.seed, "latency", index)
-        return self._latency.durations(pace, steps, np.full(len(ids), megabytes), jitter)
+        return self._latency.expected(pace, steps, np.full(len(ids), megabytes))
