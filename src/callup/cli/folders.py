@@ -32,6 +32,12 @@ def prepare(out: Path | None, name: str, force: bool) -> Path:
     return out
 
 
+def discard_empty(folder: Path) -> None:
+    """Takes the folder of a run that never began away again."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def _remove_runs(folder: Path) -> None:
     """Takes away what runs are made of and nothing else, so that a wrong --out costs nobody their files."""
     for config in sorted(folder.glob("**/config.toml")):

@@ -10,7 +10,7 @@ import typer
 from callup.cli.failures import INTERRUPTED
 from callup.cli.options import AsFormat, Force, Format, OutFolder
 from callup.cli.terminal import print_json, say, suggest_next
-from callup.core.errors import UsageError
+from callup.core.errors import CallupError, UsageError, suggest
 
 if TYPE_CHECKING:
     from callup.simulation.settings import Settings
@@ -30,7 +30,7 @@ def run(
     format: AsFormat = Format.table,
 ) -> None:
     """Run one federation as a TOML file describes it."""
-    from callup.cli.folders import prepare
+    from callup.cli.folders import discard_empty, prepare
     from callup.cli.live.watch import watching
     from callup.cli.summary import print_summary, rows_for_json
     from callup.experiments.grid import Cell, run_grid
@@ -48,6 +48,9 @@ def run(
     except KeyboardInterrupt:
         say(f"stopped after {watcher.board.lane(cell).done} of {settings.rounds} rounds; they are in {folder}")
         raise typer.Exit(INTERRUPTED) from None
+    except CallupError:
+        discard_empty(folder)
+        raise
     if format is Format.json:
         print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
         return
@@ -65,10 +68,21 @@ def _changes(pairs: list[str]) -> dict[str, Any]:
         if not equals or not key or (dot and (table != "local" or not name)) or key == "local":
             raise UsageError(f"cannot read --set '{pair}': expected key=value or local.key=value")
         if dot:
-            changes.setdefault("local", {})[name] = value
+            changes.setdefault("local", {})[name] = _local_value(name, value)
         else:
             changes[key] = value
     return changes
+
+
+def _local_value(name: str, text: str) -> Any:
+    """A setting of local training as its own type, so that it is stored as what it is."""
+    from callup.core.spec import coerce, field_types
+    from callup.simulation.local import LocalTraining
+
+    kinds = field_types(LocalTraining)
+    if name not in kinds:
+        raise UsageError(f"local has no parameter '{name}'{suggest(name, kinds)}")
+    return coerce(text, kinds[name], f"local: {name}")
 
 
 def _settings(config: Path, changes: dict[str, Any]) -> Settings:

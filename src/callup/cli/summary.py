@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from callup.report.tables import Row
     from callup.simulation.run import Run
 
+_ALL_COLUMNS = 98
+"""The width from which time and traffic are shown as well; the report has them anyway."""
+
 
 def rows_for_json(runs: Sequence[Run]) -> dict[str, Any]:
     """`runs`: one row for each method and seed; `methods`: their means."""
@@ -40,28 +43,30 @@ def print_summary(runs: Sequence[Run]) -> None:
     for scenario in scenarios(runs):
         said = headline(scenario)
         console.print(Text(clean(scenario.title), "bold"))
-        console.print(_table(scenario, [row for row in rows if row["scenario"] == scenario.title]))
+        shown = [row for row in rows if row["scenario"] == scenario.title]
+        console.print(_table(scenario, shown, columns=6 if console.width >= _ALL_COLUMNS else 4))
         console.print(Text(clean(said.lead), "bold"))
         console.print(Text(clean(said.detail), "dim"))
         console.print()
 
 
-def _table(scenario: Scenario, rows: list[Row]) -> Table:
+def _table(scenario: Scenario, rows: list[Row], columns: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from callup.report.summary import columns, lines
+    from callup.report.summary import columns as headings
+    from callup.report.summary import lines
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, header_style="dim")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     table.add_column("")
-    table.add_column("method", overflow="fold")
-    for column in columns(scenario):
-        table.add_column(column.lower().replace("qcid", "QCID").replace("jain", "Jain"), justify="right")
+    table.add_column("method", no_wrap=True, overflow="ellipsis")
+    for heading in headings(scenario)[:columns]:
+        table.add_column(heading.lower().replace("qcid", "QCID").replace("jain", "Jain"), justify="right")
     leader = _leader(scenario, rows)
     for line in lines(scenario, rows):
         star = Text("★", "bold yellow") if line.name == leader else Text()
-        cells = (Text(clean(cell.shown), "bold" if cell.bold else "") for cell in line.cells)
+        cells = (Text(clean(cell.shown), "bold" if cell.bold else "") for cell in line.cells[:columns])
         table.add_row(star, Text(clean(line.name), "dim" if line.reference else ""), *cells)
     return table
 

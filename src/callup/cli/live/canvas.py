@@ -27,23 +27,29 @@ class Canvas:
             yield Segment.line()
 
 
+def cut(text: str, width: int) -> str:
+    """The text in at most this many columns; what is too long ends in an ellipsis."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+
+
 def left(text: str, width: int) -> str:
-    """The text in exactly this many columns; what is too long ends in an ellipsis."""
-    return set_cell_size(text, width) if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+    """The text in exactly this many columns, at the left of them."""
+    return set_cell_size(cut(text, width), width)
 
 
 def right(text: str, width: int) -> str:
     return " " * (width - cell_len(text)) + text
 
 
-def beside(blocks: Sequence[Sequence[Line]], width: int, gap: int) -> list[Line]:
-    """Blocks of lines next to each other, each in this many columns."""
+def beside(blocks: Sequence[Sequence[Line]], gap: int) -> list[Line]:
+    """Blocks of lines next to each other, all as wide as the widest line in any of them."""
+    width = max(_length(line) for block in blocks for line in block)
     lines: list[Line] = []
     for row in range(max(map(len, blocks))):
-        line: Line = []
-        for block in blocks:
-            words = block[row] if row < len(block) else []
-            used = sum(cell_len(text) for text, _ in words)
-            line += [*words, (" " * (width - used + gap), "")]
-        lines.append(line)
+        parts = [block[row] if row < len(block) else [] for block in blocks]
+        lines.append([word for part in parts for word in (*part, (" " * (width - _length(part) + gap), ""))])
     return lines
+
+
+def _length(line: Line) -> int:
+    return sum(cell_len(text) for text, _ in line)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from callup.cli.live.canvas import Line, Word, beside, left
+from callup.cli.live.canvas import Line, Word, beside, cut
 from callup.cli.live.lanes import NEVER, Lane
 from callup.cli.terminal import clean
 
@@ -37,24 +37,23 @@ def crowds(lanes: Sequence[Lane], width: int, height: int) -> list[Line]:
     shown = lanes[: max(1, (width + _GAP) // (_NARROWEST + _GAP))]
     columns = ((width + _GAP) // len(shown) - _GAP) // 2
     shapes = [_shape(len(lane.classes), columns, rows) for lane in shown]
-    widest = max(2 * columns for columns, _ in shapes)
-    blocks = [[_heading(lane, widest), *_marks(lane, *shape)] for lane, shape in zip(shown, shapes, strict=True)]
-    return [*beside(blocks, widest, _GAP), _legend(len(shown[0].classes), shapes[0]), []]
+    blocks = [[_heading(lane, 2 * columns), *_marks(lane, *shape)] for lane, shape in zip(shown, shapes, strict=True)]
+    return [*beside(blocks, _GAP), _legend(len(shown[0].classes), shapes[0]), []]
 
 
 def _shape(clients: int, columns: int, rows: int) -> tuple[int, int]:
-    """Columns and rows: as few rows as will do, filled evenly; a line that is too long is no crowd."""
+    """Columns and rows, filled evenly: about four times as many columns as rows, if they fit, look like a crowd."""
     columns = min(columns, _LONGEST)
-    needed = math.ceil(clients / columns)
+    needed = max(math.ceil(clients / columns), round(math.sqrt(clients) / 2))
     if needed > rows:
-        return columns, rows
+        return min(columns, math.ceil(clients / rows)), rows
     return math.ceil(clients / needed), needed
 
 
 def _heading(lane: Lane, width: int) -> Line:
     words = f"  seed {lane.cell.settings.seed}, round {lane.done}"
     name = clean(lane.cell.settings.selector)
-    return [(left(name, min(len(name), max(1, width - len(words)))), "bold"), (words, "dim")]
+    return [(cut(name, max(1, width - len(words))), "bold"), (words, "dim")]
 
 
 def _marks(lane: Lane, columns: int, rows: int) -> list[Line]:

@@ -49,7 +49,8 @@ class Lines:
 
     def failed(self, cell: Cell, message: str) -> None:
         self.board.failed(cell, message)
-        self._say(f"{self._count()} {self._name(self.board.lane(cell))} failed: {message}")
+        if len(self.board.lanes) > 1:  # of a single run the error itself says as much
+            self._say(f"{self._count()} {self._name(self.board.lane(cell))} failed: {message}")
 
     def _count(self) -> str:
         total = len(self.board.lanes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callup.cli.live.board import Board
-from callup.cli.live.canvas import Canvas, Line, left, right
+from callup.cli.live.canvas import Canvas, Line, cut, left, right
 from callup.cli.live.crowd import crowds
 from callup.cli.live.lanes import Row, Scene
 from callup.cli.live.wording import bar, clock, percent, rounds, spark
@@ -45,7 +45,7 @@ def _table(scene: Scene, shown: int, width: int) -> list[Line]:
     top = max((max(row.curve) for row in scene.rows.values() if row.curve), default=0.0)
     leader = scene.leader
     rows = [_row(row, row is leader, name, length, curve, top) for row in _first(scene, shown)]
-    title: Line = [(left(clean(scene.title), width), "bold")]
+    title: Line = [(cut(clean(scene.title), width), "bold")]
     return [title, [(f"{heading}{' ' * curve}{right(target, 9)}", "dim")], *rows, []]
 
 
@@ -87,9 +87,13 @@ def _brief(scene: Scene) -> Line:
 
 
 def _status(board: Board, width: int) -> Line:
-    left_over = board.left
-    parts = [f"{100 * board.share:.0f} %", f"{board.ended} of {len(board.lanes)} runs", f"{clock(board.elapsed)} gone"]
-    parts.append("starting" if left_over is None else f"about {clock(left_over)} left")
-    if width >= 76:
-        parts.append("Ctrl-C stops and reports")
-    return [(left(" · ".join(parts), width), "dim")]
+    runs, to_go = len(board.lanes), board.left
+    parts = [
+        f"{100 * board.share:.0f} %",
+        f"{board.ended} of {runs} run{'s' if runs > 1 else ''}",
+        f"{clock(board.elapsed)} gone",
+        "starting" if to_go is None else f"about {clock(to_go)} left",
+        "Ctrl-C stops",
+    ]
+    # Room for the ^C that the terminal prints where the cursor stands: it must not begin another line.
+    return [(cut(" · ".join(parts), width - 4), "dim")]

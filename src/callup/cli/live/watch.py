@@ -30,7 +30,13 @@ class Screen:
     def __init__(self, board: Board, console: Console) -> None:
         self.board, self._console = board, console
         self._lock = Lock()  # the picture is drawn by a thread of its own
-        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=PER_SECOND, transient=True)
+        self._live = Live(
+            console=console,
+            get_renderable=self._draw,
+            refresh_per_second=PER_SECOND,
+            transient=True,
+            redirect_stdout=False,
+        )
 
     def __enter__(self) -> Screen:
         self._live.start()
