@@ -60,6 +60,12 @@ def test_random_ahead_of_all_is_said_plainly() -> None:
     assert lead == "No method was ahead of random, which reached 80 % accuracy in 31 rounds; next came fed-cbs, in 51."
 
 
+def test_a_tie_is_no_difference() -> None:
+    lead, detail = said(*race({"random": [30, 31, 32], "fedemd": [30, 31, 32]}))
+    assert lead == "No method was ahead of random, which reached 80 % accuracy in 31 rounds; next came fedemd, in 31."
+    assert detail.startswith("The gap is 0 rounds")
+
+
 def test_seeds_that_did_not_get_there_are_counted() -> None:
     lead, detail = said(*race({"random": [None, 90, None], "fed-cbs": [40, 41, 42]}))
     assert lead == "fed-cbs reached 80 % accuracy in 41 rounds, random in 1 of 3 seeds only."

@@ -16,6 +16,7 @@ from callup.report import raster, styles
 from callup.report.axes import apart, ticks
 from callup.report.coverage import coverage, reach, seen_so_far, worst_off
 from callup.report.curves import curves, recall_of
+from callup.report.dots import side_by_side
 from callup.report.grouping import Method
 from callup.report.lorenz import GRID, spreads
 from callup.report.png import png
@@ -75,6 +76,14 @@ def test_clients_are_sorted_by_class_and_mavericks_found() -> None:
     # Class 0: client 1. Class 1: client 3 holds more of it than client 0. Class 2: client 2, its only owner.
     assert people.order.tolist() == [1, 3, 0, 2]
     assert people.maverick.tolist() == [False, False, False, True]
+
+
+def test_clients_without_a_class_of_their_own_come_last() -> None:
+    # Client 0 holds both classes alike, client 1 mostly class 1; 1.5 times an even share is 3 of 4.
+    people = raster.roster(Clients([0, 1, 2], label_counts=[[2, 2], [1, 3], [4, 0]]), rare=[])
+    assert people.order.tolist() == [2, 1, 0]
+    assert people.dominant is not None
+    assert people.dominant.tolist() == [0, 1, raster.MIXED]
 
 
 def test_each_call_is_one_cell_in_its_row_and_column() -> None:
@@ -160,6 +169,12 @@ def test_labels_keep_apart_and_near_their_place() -> None:
     assert placed == [1.0, 11.0, 50.0, 21.0]
     crowded = apart([99.0, 99.0, 99.0], gap=10, low=0, high=100)
     assert sorted(crowded) == [80.0, 90.0, 100.0]
+
+
+def test_seeds_that_came_out_alike_are_all_seen() -> None:
+    assert side_by_side([10.0, 50.0, 10.0]) == [-4.0, 0.0, 4.0]
+    assert side_by_side([10.0, 12.0, 11.0]) == [-8.0, 8.0, 0.0]
+    assert side_by_side([]) == []
 
 
 def test_ticks_are_round_and_inside() -> None:

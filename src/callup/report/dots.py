@@ -64,11 +64,28 @@ def _dots(row: DotRow, x: Callable[[float], float], at: float, lost: float) -> l
         out.append(line((x(row.mean), at - 11), (x(row.mean), at + 11), class_="mean"))
         rightmost = max(x(v) for v in row.reached.values())
         out.append(text((rightmost + 12, at + 4), number(row.mean), class_="value"))
-    for seed, value in row.reached.items():
+    lifts = side_by_side([x(value) for value in row.reached.values()])
+    for (seed, value), lift in zip(row.reached.items(), lifts, strict=True):
         hint = element("title", f"{row.name}, seed {seed}: {number(value)}")
-        out.append(element("g", hint, marker(row.style.marker, (x(value), at), 4.5, class_="dot")))
+        out.append(element("g", hint, marker(row.style.marker, (x(value), at + lift), 4, class_="dot")))
     places = apart([lost] * len(row.missed), 14, lost - 36, lost + 36)
     for (seed, rounds), place in zip(row.missed.items(), places, strict=True):
         hint = element("title", f"{row.name}, seed {seed}: not reached in {plural(rounds, 'round')}")
         out.append(element("g", hint, marker(row.style.marker, (place, at), 4.5, class_="hollow")))
     return out
+
+
+def side_by_side(places: Sequence[float], size: float = 8.0) -> list[float]:
+    """How far to move each mark up or down so that seeds that came out alike are all seen."""
+    lifts = [0.0] * len(places)
+    groups: list[list[int]] = []
+    for i in sorted(range(len(places)), key=lambda i: places[i]):
+        if groups and places[i] - places[groups[-1][0]] < size / 2:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    for group in groups:
+        step = min(size, 20 / max(len(group) - 1, 1))
+        for n, i in enumerate(group):
+            lifts[i] = step * (n - (len(group) - 1) / 2)
+    return lifts

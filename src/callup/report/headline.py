@@ -46,7 +46,8 @@ def _race(scenario: Scenario, leader: Method, measure: Measure) -> Headline:
         lead = f"{leader.name} {first}, {rival.name} {theirs}"
     mine, other = by_seed(scenario, leader, measure), by_seed(scenario, rival, measure)
     gap = paired(mine, other) if measure.higher_is_better else paired(other, mine)
-    noise = "" if gap and gap.distinct else ": a difference these seeds cannot tell from noise"
+    told = gap is not None and (gap.distinct or gap.mean == 0)
+    noise = "" if told else ": a difference these seeds cannot tell from noise"
     censored = measure is ROUNDS and any(_hits(scenario, m) < len(m.runs) for m in (leader, rival))
     return Headline(f"{lead}{noise}.", _detail(gap, measure, censored))
 

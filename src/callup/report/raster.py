@@ -16,16 +16,17 @@ from callup.simulation.run import Run
 
 ROWS, COLUMNS, LEVELS = 240, 360, 8
 HEAVY = 150_000  # bytes of pictures in one scenario
+MIXED = np.iinfo(np.int64).max
 CALLED, MAVERICK = (46, 126, 192), (222, 98, 26)  # both keep a contrast of 3:1 on the light and on the dark page
 
 
 @dataclass(frozen=True)
 class Roster:
-    """Clients in the order drawn: by dominant class, then by size of that class, then by id."""
+    """Clients in the order drawn: by dominant class, then by size of that class, then by id; the mixed ones last."""
 
     order: np.ndarray
     dominant: np.ndarray | None
-    """For each drawn row; None when labels are not known."""
+    """For each drawn row, MIXED where no class stands out; None when labels are not known."""
     maverick: np.ndarray
 
 
@@ -35,8 +36,11 @@ def roster(clients: Clients, rare: Sequence[int]) -> Roster:
     if "label_counts" not in clients:
         return Roster(np.arange(n), None, np.zeros(n, bool))
     counts = clients.all("label_counts")
-    dominant = counts.argmax(axis=1)
-    order = np.lexsort((np.arange(n), -counts.max(axis=1), dominant))
+    most = counts.max(axis=1)
+    # Well over an even share, or the largest of many equal classes would pass for the client's own.
+    stands_out = most >= 1.5 * counts.mean(axis=1)
+    dominant = np.where(stands_out, counts.argmax(axis=1), MIXED)
+    order = np.lexsort((np.arange(n), np.where(stands_out, -most, 0), dominant))
     known = [c for c in rare if c < counts.shape[1]]
     shares = counts[:, known] / np.maximum(counts[:, known].sum(axis=0), 1)
     # A Maverick holds well over an even share of a rare class, alone or with a few others.
@@ -127,7 +131,9 @@ def _classes(people: Roster, frame: Frame) -> list[Markup]:
             )
         middle = top + height / 2 + 4
         if middle - below >= 11:
-            out.append(text((frame.left - 6, middle), int(c), class_="tick", text_anchor="end"))
+            out.append(
+                text((frame.left - 6, middle), "mix" if c == MIXED else int(c), class_="tick", text_anchor="end")
+            )
             below = middle
     return out
 

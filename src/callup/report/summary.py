@@ -52,7 +52,8 @@ def note(scenario: Scenario) -> str:
         return f"With fewer than {FEWEST} seeds no difference can be told from noise, so nothing is set in bold."
     return (
         "Bold: the best, and all that a paired bootstrap over seeds cannot tell from it at 95\u202f%, "
-        "each column on its own and without correction for comparing several methods."
+        "each column on its own and without correction for comparing several methods; the noisier a method, the harder "
+        "it is to tell apart."
     )
 
 
