@@ -34,9 +34,9 @@ SCENARIOS = {
             _BASE.but(partition="dirichlet:clients=100,alpha=0.1", availability="uniform:fraction=0.3", target=0.70),
         ),
         Scenario(
-            "maverick",
-            "A Maverick: one of 50 clients owns a whole class",
-            _BASE.but(partition="mavericks:clients=50,count=1", k=5, target=0.75, rare_classes=(0,)),
+            "mavericks",
+            "Mavericks: two of 50 clients own a whole class each",
+            _BASE.but(partition="mavericks:clients=50,count=2", k=5, target=0.75, rare_classes=(0, 1)),
         ),
     )
 }
