@@ -99,7 +99,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [a_run(method, seed, final) for method, final in finals.items() for seed in range(3)]
     path = write_report(tmp_path_factory.mktemp("page") / "report.html", runs)
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("<title>", f"{WATCH}<title>").replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
+    path.write_text(
+        text.replace("<title>", f"{WATCH}<title>", 1).replace("</body>", f"{PROBE}</body>"), encoding="utf-8"
+    )
     return path
 
 
