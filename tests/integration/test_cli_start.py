@@ -119,6 +119,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert len(done.stdout) == 10
 
 
-def test_every_command_offers_json() -> None:
-    for command in main.app.registered_commands:
-        assert "--format" in callup(str(command.name), "--help").stdout
+@pytest.mark.parametrize("command", [str(command.name) for command in main.app.registered_commands])
+def test_every_command_offers_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    assert "--format" in capsys.readouterr().out
