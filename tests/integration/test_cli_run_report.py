@@ -149,6 +149,20 @@ def test_a_damaged_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert error.count("\n") == 1
 
 
+def test_a_race_cut_short_is_reported_without_the_run_that_was_just_starting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "race"
+    options = ["--scenario", "skewed", "--rounds", "2", "--seeds", "1", "--jobs", "1", "--format", "json"]
+    assert run(["race", "random", "fed-cbs", *options, "--out", str(folder)]) == 0
+    starting = folder / "skewed" / "fed-cbs-0"
+    (starting / "events.jsonl").write_text("")
+    (starting / "clients.safetensors").write_bytes(b"cut sho")
+    capsys.readouterr()
+    assert run(["report", str(folder), "--format", "json"]) == 0
+    assert [row["method"] for row in json.loads(capsys.readouterr().out)["runs"]] == ["random"]
+
+
 def test_prepare_refuses_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file"):

@@ -70,11 +70,17 @@ def read_runs(folder: Path) -> tuple[list[Run], str]:
     index = _index(folder / INDEX)
     if index is None:
         return load_runs(folder), ""
-    there = [folder / name for name in index["runs"] if (folder / name / "config.toml").exists()]
-    runs = [run for run in map(load_run, there) if any(record.accuracy is not None for record in run.history)]
+    begun = [folder / name for name in index["runs"] if _has_rounds(folder / name)]
+    runs = [run for run in map(load_run, begun) if any(record.accuracy is not None for record in run.history)]
     if not runs:
         raise InputError(f"no run in {folder} got far enough to report on")
     return runs, index["command"]
+
+
+def _has_rounds(folder: Path) -> bool:
+    """False for a run that was stopped while it started: of its files some are missing or cut short."""
+    events = folder / "events.jsonl"
+    return events.exists() and events.stat().st_size > 0
 
 
 def _index(path: Path) -> dict[str, Any] | None:
