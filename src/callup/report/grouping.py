@@ -111,7 +111,7 @@ def _method_name(settings: Mapping[str, Any], with_average: bool = False) -> str
     parts = [_text(settings, "selector") or "unnamed", _text(settings, "filter")]
     if with_average:
         parts.append(_text(settings, "average"))
-    return " + ".join(part for part in parts if part and part != "none")
+    return " + ".join(part for part in parts if part)
 
 
 def _text(settings: Mapping[str, Any], *keys: str) -> str:

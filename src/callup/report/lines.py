@@ -11,7 +11,7 @@ from callup.report.axes import Frame, Scale, apart, ticks, widened, x_axis, y_ax
 from callup.report.curves import Curve
 from callup.report.svg import band, drawing, element, line, marker, path, text
 
-LETTER = 7.6  # pixels, about, of one letter of a label
+LETTER = 8.4  # pixels, about, of one letter of a label
 
 
 def line_chart(curves: Sequence[Curve], title: str, wide: bool, target: float | None = None) -> Markup:
