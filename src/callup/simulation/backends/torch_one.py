@@ -17,7 +17,7 @@ from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import Measured
 from callup.simulation.backends.mlp import first_weights
 from callup.simulation.backends.mlp_backend import check_sizes
-from callup.simulation.backends.torch_net import Net, import_torch, maker, one_thread, seeded
+from callup.simulation.backends.torch_net import Net, Sgd, import_torch, maker, one_thread, seeded
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Mlp, Model, Split
 
@@ -85,22 +85,16 @@ class TorchOne(Measured):
 
     def _train_one(self, model: np.ndarray, own: Split, course: Course) -> tuple[np.ndarray, float]:
         """The local model and the mean of its mini-batch losses."""
-        torch, net, local = self._torch, self._net, self.local
+        net = self._net
         net.load(model)
         net.module.train()
-        anchors = [(p, p.detach().clone()) for p in net.parameters] if local.proximal else []
-        sgd = torch.optim.SGD(net.parameters, momentum=local.momentum, weight_decay=local.weight_decay)
+        sgd = Sgd(net, self.local)
         losses = []
         for step, rows in enumerate(course.batches):
-            sgd.param_groups[0]["lr"] = float(course.rates[step])
-            sgd.zero_grad()
+            net.forget_gradient()
             loss = self._loss(net.module(self._tensor(course.inputs(own.x, step))), own.y[rows])
             loss.backward()
-            with torch.no_grad():
-                for parameter, anchor in anchors:
-                    if parameter.grad is not None:
-                        parameter.grad.add_(parameter - anchor, alpha=local.proximal)
-            sgd.step()
+            sgd.descend(float(course.rates[step]))
             losses.append(loss.item())
         return net.flat(), float(np.mean(losses)) if losses else np.nan
 
