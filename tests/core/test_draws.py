@@ -131,6 +131,7 @@ def test_quantised_keeps_36_bits() -> None:
 
 def test_quantised_forgets_the_last_bits() -> None:
     assert draws.quantised(np.array([0.1 + 0.2])) == draws.quantised(np.array([0.3]))
+    assert draws.quantised(np.array([1.0])) == draws.quantised(np.array([1 + 2.0**-38]))
     assert draws.quantised(np.array([1.0])) != draws.quantised(np.array([1 + 2.0**-34]))
 
 

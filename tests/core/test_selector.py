@@ -95,6 +95,14 @@ def test_state_comes_back_with_its_types() -> None:
     assert other.rows_.tolist() == [[1, 0], [0, 1]]
 
 
+def test_a_saved_state_is_no_window() -> None:
+    selector = started()
+    saved = selector.state()
+    selector.rows_[:] = 9
+    selector.calls_.set(np.array([5]), 9.0)
+    assert same(saved, started().state())
+
+
 def test_loading_leaves_nothing_of_before() -> None:
     other = started()
     other.extra_ = 1
