@@ -40,6 +40,13 @@ def test_the_same_seed_gives_the_same_history() -> None:
     assert as_json(play(selector="fedacs")) == as_json(play(selector="fedacs"))
 
 
+def test_a_ready_made_selector_is_recorded_as_the_spec_that_makes_it_again() -> None:
+    run = play(selector=callup.selector("power-of-choice:d=7,variant=batch"))
+    assert run.settings["selector"] == "power-of-choice:d=7,variant=batch"
+    assert as_json(play(selector=run.settings["selector"])) == as_json(run)
+    assert play(selector=callup.selector("random")).settings["selector"] == "random"
+
+
 def test_another_seed_gives_another_history() -> None:
     assert as_json(play(seed=3))[0] != as_json(play(seed=4))[0]
 

@@ -71,13 +71,19 @@ class Method(ABC):
     def _stateful(self) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name, value in sorted(vars(self).items()) if name.endswith("_"))
 
+    @property
+    def spec(self) -> str:
+        """This method as a person would type it: `name:key=value` for what differs from the defaults."""
+        return self.card.name + (
+            ":" + ",".join(f"{k}={v}" for k, v in self._changed().items()) if self._changed() else ""
+        )
+
+    def _changed(self) -> dict[str, Any]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in fields if f.init and getattr(self, f.name) != f.default}
+
     def __repr__(self) -> str:
-        changed = [
-            f"{f.name}={getattr(self, f.name)!r}"
-            for f in dataclasses.fields(self)  # type: ignore[arg-type]
-            if getattr(self, f.name) != f.default
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed().items())})"
 
 
 class Selector(Method):

@@ -201,8 +201,8 @@ class Engine:
 
 def simulate(selector: str | Selector = "random", listener: Listener | None = None, **values: Any) -> Run:
     """Runs one federation to its end; a selector may be given by name or as an object."""
-    ready = None if isinstance(selector, str) else selector
-    engine = Engine(make_settings(selector=selector if isinstance(selector, str) else repr(selector), **values), ready)
+    ready = SELECTORS.make(selector)
+    engine = Engine(make_settings(selector=selector if isinstance(selector, str) else ready.spec, **values), ready)
     try:
         return engine.run(listener)
     finally:
