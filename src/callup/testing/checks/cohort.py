@@ -71,7 +71,7 @@ def names_nobody_when_nobody_is_online(make: Make) -> None:
 
 @selector_checks.add
 def names_more_than_planned_when_asked(make: Make) -> None:
-    """With over-commit more than k are asked, the first k replies count, the others are reported as not needed."""
+    """With over-commit more than k are asked, the first k replies count, and the others are reported as failed."""
 
     def first(index: int, ids: Ids) -> Ids:  # noqa: ARG001
         return ids[:4]
