@@ -64,7 +64,7 @@ def test_a_table_a_headline_the_report_and_the_next_command(tmp_path: Path, caps
     assert "±" in printed.out
     assert "rounds to 70" in printed.out
     assert "★" in printed.out
-    assert "Nobody reached 70\u202f% accuracy in 4 rounds." in printed.out
+    assert "Nobody reached 70 % accuracy in 4 rounds." in printed.out
     lines = printed.err.splitlines()
     assert [line[:5] for line in lines[:4]] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
     assert lines[4] == f"report: {folder}/report.html"

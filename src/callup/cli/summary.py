@@ -45,8 +45,8 @@ def print_summary(runs: Sequence[Run]) -> None:
         console.print(Text(clean(scenario.title), "bold"))
         shown = [row for row in rows if row["scenario"] == scenario.title]
         console.print(_table(scenario, shown, columns=6 if console.width >= _ALL_COLUMNS else 4))
-        console.print(Text(clean(said.lead), "bold"))
-        console.print(Text(clean(said.detail), "dim"))
+        console.print(Text(_plain(said.lead), "bold"))
+        console.print(Text(_plain(said.detail), "dim"))
         console.print()
 
 
@@ -62,11 +62,11 @@ def _table(scenario: Scenario, rows: list[Row], columns: int) -> Table:
     table.add_column("")
     table.add_column("method", no_wrap=True, overflow="ellipsis")
     for heading in headings(scenario)[:columns]:
-        table.add_column(heading.lower().replace("qcid", "QCID").replace("jain", "Jain"), justify="right")
+        table.add_column(_plain(heading).lower().replace("qcid", "QCID").replace("jain", "Jain"), justify="right")
     leader = _leader(scenario, rows)
     for line in lines(scenario, rows):
         star = Text("★", "bold yellow") if line.name == leader else Text()
-        cells = (Text(clean(cell.shown), "bold" if cell.bold else "") for cell in line.cells[:columns])
+        cells = (Text(_plain(cell.shown), "bold" if cell.bold else "") for cell in line.cells[:columns])
         table.add_row(star, Text(clean(line.name), "dim" if line.reference else ""), *cells)
     return table
 
@@ -78,3 +78,8 @@ def _leader(scenario: Scenario, rows: list[Row]) -> str | None:
     reached = {row["method"] for row in rows if row["level"] == "method" and row["reached"]}
     first = [method.name for method in ranking(scenario, ROUNDS) if method.name in reached]
     return next(iter(first or [method.name for method in ranking(scenario, FINAL)]), None)
+
+
+def _plain(text: str) -> str:
+    """The report's narrow spaces as spaces that can be searched for and that every terminal knows."""
+    return clean(text.replace("\u202f", " "))
