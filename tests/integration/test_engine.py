@@ -15,9 +15,10 @@ from callup.core.errors import InputError, MissingSignal, UsageError
 from callup.core.selector import Filter, Workbench
 from callup.core.types import Replies, Round, Selection
 from callup.simulation.engine import Engine
-from callup.simulation.run import Run
+from callup.simulation.run import Ledger, Run
 from callup.simulation.settings import Settings, read_settings, settings
 from callup.simulation.store import load_run, load_runs
+from callup.simulation.supply import Prober
 
 SMALL: dict[str, Any] = {
     "partition": "dirichlet:clients=20,alpha=0.5",
@@ -123,6 +124,29 @@ def test_the_ledger_prices_probes() -> None:
     assert ledger.messages == 2 * 7 + 2 * 4
     assert ledger.bytes_down == (7 + 4) * size
     assert ledger.bytes_up == 7 * 8 + 4 * size
+
+
+def test_probes_of_one_name_add_up_and_impossible_answers_count_as_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(settings(**{**SMALL, "selector": "power-of-choice"}))
+    prober = Prober(engine.world, engine.model, engine.asks, 1, Ledger())
+    monkeypatch.setattr(engine.world.backend, "probe", lambda model, name, ids, index: np.where(ids == 2, np.inf, ids))
+    first = prober.ask("loss", np.array([1, 2]))
+    first[0] = -5  # what a selector does to its answer does not change the record
+    prober.ask("loss", np.array([3]))
+    ids, answers = prober.heard["loss"]
+    assert ids.tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(answers, [1, np.nan, 3])
+
+
+def test_a_federation_too_large_for_a_method_is_refused_before_it_starts() -> None:
+    class Small(type(callup.selector("random"))):  # type: ignore[misc]
+        max_clients = 19
+
+        def start(self, *args: Any) -> None:
+            raise AssertionError("started all the same")
+
+    with pytest.raises(InputError, match="made for up to 19 clients, this federation has 20"):
+        play(selector=Small())
 
 
 def test_selector_weights_reach_the_average() -> None:

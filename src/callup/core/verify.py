@@ -9,13 +9,18 @@ from callup.core.selector import Filter, Selector, Workbench
 from callup.core.types import Replies, Round, Selection, check_k
 
 
+def check_size(selector: Selector, clients: int) -> None:
+    """Refuses a federation larger than the method is made for; runtimes ask before `start`."""
+    limit = selector.max_clients
+    if limit is not None and clients > limit:
+        raise InputError(f"{selector.card.name} is made for up to {limit:,} clients, this federation has {clients:,}")
+
+
 def ask(selector: Selector, now: Round, k: int) -> Selection:
     """The selector's choice, checked: the right number of distinct, available clients."""
     card = selector.card
     k = check_k(k)
-    limit = selector.max_clients
-    if limit is not None and len(now.clients) > limit:
-        raise InputError(f"{card.name} is made for up to {limit:,} clients, this federation has {len(now.clients):,}")
+    check_size(selector, len(now.clients))
     if len(now.available) == 0:
         return Selection(np.empty(0, np.int64))
     selection = selector.select(now, k)

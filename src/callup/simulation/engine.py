@@ -19,7 +19,7 @@ from callup.core.per_client import PerClient
 from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
-from callup.core.verify import ask, kept
+from callup.core.verify import ask, check_size, kept
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.settings import settings as make_settings
@@ -38,6 +38,7 @@ class Engine:
         self.filter = FILTERS.make(settings.filter) if settings.filter else None
         self.average = AVERAGES.make(settings.average)
         self.world = World(settings)
+        check_size(self.selector, len(self.world.clients))
         self.asks = supply(self.selector, filtered=self.filter is not None)
         self.visible = self.world.clients.only(*(a.signal.name for a in self.asks if a.time == "profile"))
         plan = Plan(settings.k, settings.rounds, self.world.classes)

@@ -9,7 +9,7 @@ import numpy as np
 from callup.core.errors import ContractError
 from callup.core.index import Ids
 from callup.core.selector import Selector
-from callup.core.signals import Ask, Time
+from callup.core.signals import Ask, Time, signal
 from callup.simulation.run import Ledger
 from callup.simulation.world import World
 
@@ -46,6 +46,9 @@ class Prober:
         world = self._world
         answers = world.backend.probe(self._model, name, ids, self._index).astype(np.float64)
         silent = world.silent(ids, self._index, f"probe {name}")
+        # An answer that cannot be true counts as none.
+        sound = np.isfinite(answers) & (answers >= (-np.inf if (low := signal(name).lowest) is None else low))
+        silent |= ~sound.reshape(len(ids), -1).all(axis=1)
         answers[silent] = np.nan
         sizes = world.clients.of("num_examples", ids)
         passes = np.array([1 if name == "batch_loss" else math.ceil(n / world.local.batch) for n in sizes])
@@ -56,5 +59,6 @@ class Prober:
         self._ledger.messages += 2 * len(ids) - int(silent.sum())
         self._ledger.bytes_down += round(len(ids) * world.megabytes * 1e6)
         self._ledger.bytes_up += round((~silent).sum() * (upload * 1e6 if upload else 8))
-        self.heard[name] = (ids, answers)
+        before = self.heard.get(name, (ids[:0], answers[:0]))
+        self.heard[name] = (np.concatenate([before[0], ids]), np.concatenate([before[1], answers]))
         return answers
