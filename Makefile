@@ -11,7 +11,7 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 race: $(VENV)/.light ## set up without torch, race the selectors, write report.html
-	$(BIN)/callup race --out runs/race
+	$(BIN)/callup race --out runs/race --force
 
 test: $(VENV)/.dev ## set up everything the tests need and run them
 	$(BIN)/python -m pytest -n 2 -q

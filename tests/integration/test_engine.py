@@ -250,6 +250,7 @@ def test_a_need_that_cannot_be_met_is_refused_before_the_first_round() -> None:
         ({"target": 70}, "target must be an accuracy"),
         ({"partitoin": "iid"}, "did you mean 'partition'"),
         ({"local": {"epoch": 2}}, "did you mean 'epochs'"),
+        ({"local": 3}, "local must be a table"),
         ({"local": {"rate": -1}}, "rate must be above 0"),
         ({"partition": "dirichlet:clients=0,alpha=0.5"}, "clients"),
     ],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import queue
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,7 +38,11 @@ class Watcher(Protocol):
 
 
 class CellFailed(CallupError):
-    """A cell of the grid could not be run; the others were."""
+    """A cell of the grid could not be run; the others were. The exit code is that of the cell's own error."""
+
+    def __init__(self, message: str, exit_code: int = CallupError.exit_code) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> list[Run]:
@@ -92,8 +97,8 @@ class _Messenger:
     def finished(self, cell: Cell) -> None:  # noqa: ARG002
         self._events.put(("finished", self._number, None))
 
-    def failed(self, cell: Cell, message: str) -> None:  # noqa: ARG002
-        self._events.put(("failed", self._number, message))
+    def failed(self, cell: Cell, message: str) -> None:
+        """Told by `_work`, which knows the exit code too."""
 
 
 def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path) -> None:
@@ -101,10 +106,10 @@ def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path) -> None:
     while (number := todo.get()) is not None:
         try:
             _run(cells[number], out / cells[number].name, _Messenger(events, number))
-        except CallupError:
-            pass  # already told
+        except CallupError as error:
+            events.put(("failed", number, (str(error), error.exit_code)))
         except Exception as error:
-            events.put(("failed", number, f"{type(error).__name__}: {error}"))
+            events.put(("failed", number, (f"{type(error).__name__}: {error}", 1)))
 
 
 def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> None:
@@ -114,11 +119,13 @@ def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watc
         todo.put(number)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # spares every worker a pool of threads it must not use
     workers = [context.Process(target=_work, args=(todo, events, cells, out), daemon=True) for _ in range(jobs)]
-    for worker in workers:
-        worker.start()
     open_cells = set(range(len(cells)))
-    problem: str | None = None
+    problem: CellFailed | None = None
     try:
+        # Workers inherit the blocked signal and so cannot be caught by a Ctrl-C before they have said they ignore it.
+        with _ctrl_c_waits():
+            for worker in workers:
+                worker.start()
         while open_cells:
             try:
                 kind, number, what = events.get(timeout=1)
@@ -136,12 +143,27 @@ def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watc
                 if kind == "finished":
                     watcher.finished(cell)
                 else:
-                    watcher.failed(cell, what)
-                    problem = problem or f"{cell.name}: {what}"
+                    message, exit_code = what
+                    watcher.failed(cell, message)
+                    problem = problem or CellFailed(f"{cell.name}: {message}", exit_code)
     finally:
         for worker in workers:
-            if open_cells:
-                worker.terminate()
-            worker.join()
+            if worker.pid is not None:
+                if open_cells:
+                    worker.terminate()
+                worker.join()
     if problem is not None:
-        raise CellFailed(problem)
+        raise problem
+
+
+@contextlib.contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Ctrl-C pressed inside the block takes effect at its end; where signals cannot be held back it is as ever."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -47,6 +47,8 @@ class Settings:
     """Changes to the task's own local training, e.g. {"epochs": 2}."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.local, Mapping):
+            raise UsageError(f"local must be a table of settings such as epochs and rate, got {self.local!r}")
         check_k(self.k)
         check_seed(self.seed)
         for name in ("rounds", "workers", "evaluate_every"):
