@@ -101,6 +101,49 @@ def test_who_wins_every_duel_has_eta_times_k_minus_1_times_participations():
     assert (wins[2], losses[2]) == (0, 0.25 * (2 * 12 + 8))
 
 
+def test_history_lets_participants_duel_with_rewards_of_the_rounds_before():
+    clients = Clients(np.arange(6))
+    fedacs = started("fedacs:history=2", clients)  # a duel counts 1/2
+    fedacs.update(told(clients, [0, 1, 2], [[0], [1], [5]]))
+    # Mean 2, rewards -2, -1, -3; nobody is remembered yet.
+    assert masses(fedacs, [0, 1, 2]) == ([0.5, 1, 0], [0.5, 0, 1])
+    fedacs.update(told(clients, [2, 3, 4], [[0], [3], [9]], index=2))
+    # Mean 4, rewards -4, -1, -5, against each other and against 0 at -2 and 1 at -1; 2's own past is not met.
+    # 2 beats 4 and loses to 3, 0, 1. 3 beats 2, 4, 0 and equals 1. 4 loses to all four. 0 and 1 are only remembered.
+    assert masses(fedacs, range(5)) == ([0.5, 1, 0.5, 1.5, 0], [0.5, 0, 1 + 1.5, 0, 2])
+    fedacs.update(Feedback(3, np.empty(0, np.int64), {}, clients, failed={5: "no reply"}))
+    fedacs.update(told(clients, [0, 3, 5], [[0], [1], [5]], index=4))
+    # Rounds 2 and 3 are remembered: 2 at -4 and 4 at -5, both beaten by all. 1, last heard in round 1, is not met.
+    # Rewards -2, -1, -3: 0 beats 5, 2, 4; 3 beats 0, 5, 2, 4; 5 beats 2, 4.
+    assert masses(fedacs, range(6)) == ([0.5 + 1.5, 1, 0.5, 1.5 + 2, 0, 1], [0.5 + 0.5, 0, 2.5, 0, 2, 1])
+    # Rounds 3 and 4 will be remembered in round 5: nobody else takes room.
+    assert fedacs.past_.ids.tolist() == [0, 3, 5]
+
+
+def test_without_history_nothing_is_remembered():
+    clients = Clients(np.arange(3))
+    fedacs = started("fedacs", clients)
+    fedacs.update(told(clients, [0, 1, 2], [[0], [1], [5]]))
+    assert len(fedacs.past_.ids) == 0
+
+
+def test_notes_tell_the_mean_reward_of_the_round_before():
+    clients = Clients(np.arange(3))
+    fedacs = started("fedacs", clients)
+
+    def noted():
+        return fedacs.select(Round(1, clients.ids, clients, stream(0, "notes")), 2).notes.get("mean_reward_before")
+
+    assert noted() is None
+    fedacs.update(told(clients, [0, 1, 2], [[0], [1], [5]]))  # rewards -2, -1, -3
+    assert noted() == -2
+    fedacs.update(told(clients, [1], [[4]], index=2))  # alone, a client has no reward
+    assert noted() is None
+    fedacs.update(told(clients, [0, 1], [[4], [12]], index=3))  # both 4 from their mean
+    assert noted() == -4
+    assert fedacs.state()["mean_reward_"] == -4
+
+
 @pytest.mark.parametrize(
     ("pool", "n", "k", "size"),
     [(0.4, 50, 5, 20), (0.4, 50, 25, 25), (0.4, 3, 5, 3), (1.0, 50, 5, 50), (0.01, 50, 5, 5), (0.05, 200, 10, 10)],
@@ -175,6 +218,8 @@ def test_exact_refuses_what_would_take_too_long():
         ("fedacs:pool=1.5", "pool must be above 0 and at most 1, got 1.5"),
         ("fedacs:eta=-1", "eta must be above 0 and finite, got -1"),
         ("fedacs:eta=inf", "eta must be above 0 and finite, got inf"),
+        ("fedacs:history=-1", "history must be a whole number of rounds of at least 0, got -1"),
+        ("fedacs:history=2.5", "history must be a whole number, got '2.5'"),
         ("fedacs:redraw=twice", "'exact' or 'single' or 'auto', got 'twice'"),
     ],
 )

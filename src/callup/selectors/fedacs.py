@@ -26,24 +26,38 @@ _BLOCK = 1 << 18  # Beta draws at a time: 2 MB
     "fedacs",
     paper="Wang, Zhu, Wang, Han, IWQoS 2021",
     needs=("gradient|update", "num_examples?"),
+    presets={"windowed": {"history": 5}},
     cost="O(pool N^2) Beta draws while that is small, then O(N)",
 )
 @dataclass(repr=False)
 class FedAcs(Selector):
     """Prefer clients whose gradient lies near the mean: Thompson sampling on duels won, then a random cohort.
 
-    pool: the paper's lambda, the share of available clients that form the pool. 1 is random selection; the least,
-    k/N, always takes the likely winners. eta: what a duel counts. insight: gradient is one full-batch step at the
-    received model; update is the result of local training, free of extra work, and outside the paper's theory.
-    size_aware: the distance from the mean grows with the square root of a client's samples.
-    redraw: exact draws every client anew for each place in the pool and refuses federations that need more than two
-    million draws a round, 2,236 clients at pool=0.4; single draws once and takes the best, which explores less; auto
-    is exact up to there and single above. The selection's notes say which it was.
+    A client whose data is like everybody's sends a gradient near the mean; the further away, the rarer that would be
+    (Hoeffding). Of every two participants the nearer one wins a duel. Each place in a pool goes to the highest theta:
+
+        R_i = -||g_i - mean g||
+        R_i > R_j:  A_i += eta,  B_j += eta
+        theta_i ~ Beta(A_i + 1, B_i + 1)
+
+    pool: the paper's lambda, the share of available clients that form the pool; 1 is random selection, k/N always takes
+    the likely winners. eta: what a duel counts. insight: gradient is one full-batch step at the received model; update
+    is the result of local training, free of extra work and outside the theory. size_aware: the distance grows with the
+    square root of a client's samples, and tells rather how surely than how much the client is skewed. history:
+    participants duel also with the last rewards of so many rounds before, and a duel counts eta/history. redraw: exact
+    draws theta anew for each place in the pool and refuses federations that need more than two million draws, 2,236
+    clients at pool=0.4; single draws once, which explores less; auto is exact up to there.
+
+    Notes say which redraw it was, and as mean_reward_before the mean R_i of the round before (Fig. 5). The analysis
+    works alone too, without training: see `callup.analytics.skewness` and `callup.simulation.insights`.
 
     Differs from the paper: the pool is a share of the available clients, not of all; the mean gradient divides by
-    the number of participants (Eq. 27 divides by N); the norm is over the whole vector, and the sum of norms over
-    tensors, as in the authors' code, is not offered, because replies are flat vectors; rewards are rounded to 36
-    bits before a duel, so that equal clients do not duel over the last bits.
+    the number of participants (Eq. 27 divides by N) and counts each once, whatever its size; the norm is over the whole
+    vector, and the sum of norms over tensors, as in the authors' code, is not offered, because replies are flat
+    vectors; rewards are rounded to 36 bits before a duel, so that equal clients do not duel over the last bits.
+    history comes from the authors' code, where windowed, 5 rounds, is in use: who is only remembered neither wins nor
+    loses. That code remembers the oldest reward in the window where this keeps the latest, and takes an equal for a
+    loss.
     """
 
     pool: float = 0.4
@@ -51,12 +65,15 @@ class FedAcs(Selector):
     insight: Literal["gradient", "update"] = "gradient"
     redraw: Literal["exact", "single", "auto"] = "auto"
     size_aware: bool = False
+    history: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.pool <= 1:
             raise UsageError(f"fedacs: pool must be above 0 and at most 1, got {self.pool:g}")
         if not 0 < self.eta < np.inf:
             raise UsageError(f"fedacs: eta must be above 0 and finite, got {self.eta:g}")
+        if self.history < 0:
+            raise UsageError(f"fedacs: history must be a whole number of rounds of at least 0, got {self.history}")
 
     @property
     def needs(self) -> Needs:
@@ -70,6 +87,8 @@ class FedAcs(Selector):
         super().start(clients, plan, rng)
         self.wins_ = PerClient()  # A_i
         self.losses_ = PerClient()  # B_i
+        self.past_ = PerClient(np.zeros(2))  # last reward and its round; of no more than `history` rounds
+        self.mean_reward_ = math.nan  # of the last round
 
     def select(self, now: Round, k: int) -> Selection:
         # Algorithm 1, line 2: P = lambda N, at least the cohort and at most everyone.
@@ -80,10 +99,13 @@ class FedAcs(Selector):
         pool = now.available if size == n else np.sort(self._pool(now, size, exact))
         chosen = draws.uniform(pool, k, now.rng)
         alpha, beta = self._posterior(chosen)
+        notes = {"pool": float(size), "exact_redraw": float(exact)}
+        if math.isfinite(self.mean_reward_):
+            notes["mean_reward_before"] = self.mean_reward_
         return Selection(
             chosen,
             scores={"wins": alpha - 1, "losses": beta - 1, "win_rate": alpha / (alpha + beta)},
-            notes={"pool": float(size), "exact_redraw": float(exact)},
+            notes=notes,
         )
 
     def _pool(self, now: Round, size: int, exact: bool) -> np.ndarray:
@@ -108,13 +130,29 @@ class FedAcs(Selector):
         return self.wins_.get(ids) + 1, self.losses_.get(ids) + 1
 
     def update(self, feedback: Feedback) -> None:
-        if len(feedback.ids) < 2:
+        reward = self._rewards(feedback)
+        self.mean_reward_ = float(np.sort(reward).mean()) if len(reward) else math.nan
+        if not len(reward):
             return
-        sizes = feedback.clients.of("num_examples", feedback.ids) if self.size_aware else None
-        reward = draws.quantised(skewness.rewards(feedback.signals[self.insight], sizes))
         # Algorithm 2: of every two participants the one of higher reward wins; equals do not duel.
-        ranked = np.sort(reward)
-        below = np.searchsorted(ranked, reward, "left")
-        above = len(ranked) - np.searchsorted(ranked, reward, "right")
-        self.wins_.add(feedback.ids, self.eta * below)
-        self.losses_.add(feedback.ids, self.eta * above)
+        rivals = np.sort(np.concatenate([reward, self._remembered(feedback)]))
+        below = np.searchsorted(rivals, reward, "left")
+        above = len(rivals) - np.searchsorted(rivals, reward, "right")
+        step = self.eta / max(self.history, 1)
+        self.wins_.add(feedback.ids, step * below)
+        self.losses_.add(feedback.ids, step * above)
+        if self.history:
+            self.past_.set(feedback.ids, np.column_stack([reward, np.full(len(reward), feedback.index)]))
+            self.past_.forget(self.past_.ids[self.past_.values[:, 1] <= feedback.index - self.history])
+
+    def _rewards(self, feedback: Feedback) -> np.ndarray:
+        """R_i of those who reported; of nobody when one is alone, which is its own mean."""
+        if len(feedback.ids) < 2:
+            return np.empty(0)
+        sizes = feedback.clients.of("num_examples", feedback.ids) if self.size_aware else None
+        return draws.quantised(skewness.rewards(feedback.signals[self.insight], sizes))
+
+    def _remembered(self, feedback: Feedback) -> np.ndarray:
+        """Last rewards of those who took part in the window and not in this round."""
+        recent = self.past_.values[:, 1] >= feedback.index - self.history
+        return np.asarray(self.past_.values[recent & ~np.isin(self.past_.ids, feedback.ids), 0])
