@@ -321,6 +321,13 @@ def test_scores_of_many_rows_are_those_of_each_row() -> None:
         np.testing.assert_allclose(scores[row], made.logits(model, x[row : row + 1])[0], atol=1e-6)
 
 
+def test_an_empty_split_has_no_score() -> None:
+    made = federation(Loop, (5, 3), [8], LocalTraining())
+    made.data = replace(made.data, validation=Split(np.empty((0, 5), np.float32), np.empty(0, np.int64)))
+    score = made.evaluate(made.init(), "validation")
+    assert np.isnan([score.loss, score.accuracy, *score.recall]).all()
+
+
 # --- first weights, augmentation, choice of a backend
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from callup.core.index import Ids
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Trained
-from callup.simulation.backends.course import Course
-from callup.simulation.backends.grouping import Group, group_clients
+from callup.simulation.backends.grouping import group_clients
 from callup.simulation.backends.input_layer import Direct, Spanned
 from callup.simulation.backends.lockstep import Lockstep
+from callup.simulation.backends.measured import silence
 from callup.simulation.backends.mlp import layers
 from callup.simulation.backends.mlp_backend import MlpBackend, flat_rows
 from callup.simulation.backends.timetable import Timetable
@@ -32,35 +32,36 @@ class Batched(MlpBackend):
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
         model = model.astype(np.float32)
-        held = [self.samples(client) for client in ids]
-        courses = [self.course(client, index, row) for client, row in zip(ids, rates, strict=True)]
         models = np.empty((len(ids), len(model)), np.float32)
-        models[[len(own) == 0 for own in held]] = model
-        train_loss = np.full(len(ids), np.nan)
+        sizes = [len(self.rows(client)) for client in ids]
+        models[np.equal(sizes, 0)] = model
+        heard, train_loss = silence(len(ids), model, wants), np.full(len(ids), np.nan)
+        courses = [self.course(client, index, row) for client, row in zip(ids, rates, strict=True)]
         with np.errstate(over="ignore", invalid="ignore"):  # a diverged client is told by its model
-            for group in group_clients([len(own) for own in held], self.local, self.largest, self.sizes):
-                models[group.members], train_loss[group.members] = self._together(model, group, ids, held, courses)
-            signals = self.before(model, held, wants)
-        if "train_loss" in wants:
-            signals["train_loss"] = train_loss
-        return Trained(models, np.array([len(course) for course in courses], np.int64), signals)
+            for group in group_clients(sizes, self.local, self.largest, self.sizes):
+                held = [self.samples(ids[row]) for row in group.members]
+                table = Timetable.of(
+                    [courses[row] for row in group.members],
+                    [own.y for own in held],
+                    blank=len(held[0]) if group.spanned else 0,
+                )
+                first = self._input_layer(model, ids[group.members], held, table, group.spanned)
+                together = Lockstep(model, self.sizes, self.local, table, first)
+                models[group.members], train_loss[group.members] = together.run()
+                for row, own in zip(group.members, held, strict=True):
+                    self.measure(model, own, row, heard)
+        if "train_loss" in heard:
+            heard["train_loss"] = train_loss
+        return Trained(models, np.array([len(course) for course in courses], np.int64), heard)
 
-    def _together(
-        self, model: np.ndarray, group: Group, ids: Ids, held: list[Split], courses: list[Course]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Local models and mean losses of one group."""
+    def _input_layer(
+        self, model: np.ndarray, ids: Ids, held: list[Split], table: Timetable, spanned: bool
+    ) -> Direct | Spanned:
         start = layers(model, self.sizes)[0][0]
-        own = [held[i] for i in group.members]
-        blank = len(own[0]) if group.spanned else 0
-        table = Timetable.of([courses[i] for i in group.members], [split.y for split in own], blank)
-        first: Direct | Spanned
-        if group.spanned:
-            x = [flat_rows(split.x) for split in own]
-            grams = [self._gram(int(ids[i]), rows) for i, rows in zip(group.members, x, strict=True)]
-            first = Spanned(start, x, grams, table)
-        else:
-            first = Direct(start, [split.x for split in own], table)
-        return Lockstep(model, self.sizes, self.local, table, first).run()
+        if not spanned:
+            return Direct(start, [own.x for own in held], table)
+        x = [flat_rows(own.x) for own in held]
+        return Spanned(start, x, [self._gram(int(client), own) for client, own in zip(ids, x, strict=True)], table)
 
     def _gram(self, client: int, x: np.ndarray) -> np.ndarray:
         """Inner products of a client's samples: they never change, so they are kept while there is room."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from callup.simulation.local import LocalTraining
 
-_GROUP_BYTES = 32 * 2**20  # more than this falls out of the cache between two steps
+_GROUP_BYTES = 64 * 2**20  # bounds the memory of a group; the time hardly depends on it
 _SMALL = 256  # samples: below, a place left empty costs less than a group more
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from callup.core.index import Ids
 from callup.simulation.backends.base import Trained
 from callup.simulation.backends.course import Course
+from callup.simulation.backends.measured import silence
 from callup.simulation.backends.mlp import loss_and_gradient
 from callup.simulation.backends.mlp_backend import MlpBackend, flat_rows
 from callup.simulation.task import Split
@@ -18,17 +19,17 @@ class Loop(MlpBackend):
     """Softmax regression and multilayer perceptrons, one client after the other."""
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
-        held = [self.samples(client) for client in ids]
-        courses = [self.course(client, index, row) for client, row in zip(ids, rates, strict=True)]
         models = np.empty((len(ids), len(model)), np.float32)
-        train_loss = np.empty(len(ids))
+        steps, heard = np.empty(len(ids), np.int64), silence(len(ids), model, wants)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverged client is told by its model
-            for row, (own, course) in enumerate(zip(held, courses, strict=True)):
-                models[row], train_loss[row] = self._train_one(model, own, course)
-            signals = self.before(model, held, wants)
-        if "train_loss" in wants:
-            signals["train_loss"] = train_loss
-        return Trained(models, np.array([len(course) for course in courses], np.int64), signals)
+            for row, client in enumerate(ids):
+                own, course = self.samples(client), self.course(client, index, rates[row])
+                models[row], train_loss = self._train_one(model, own, course)
+                steps[row] = len(course)
+                self.measure(model, own, row, heard)
+                if "train_loss" in heard:
+                    heard["train_loss"][row] = train_loss
+        return Trained(models, steps, heard)
 
     def _train_one(self, start: np.ndarray, own: Split, course: Course) -> tuple[np.ndarray, float]:
         """The local model and the mean of its mini-batch losses."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from callup.simulation.backends.scores import answers, score
 from callup.simulation.task import Split
 
 _PROBES = ("loss", "accuracy", "batch_loss", "gradient")
-_REPLIES = ("loss", "loss_rms", "accuracy", "gradient")
+_REPLIES = ("loss", "loss_rms", "accuracy", "train_loss", "gradient")
 
 
 class Measured(Backend):
@@ -27,28 +27,36 @@ class Measured(Backend):
     def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
         if name not in _PROBES:
             raise MissingSignal(f"a client cannot be probed for '{name}'{suggest(name, _PROBES)}")
-        if name != "batch_loss":
-            return self.before(model, [self.samples(client) for client in ids], (name,))[name]
-        held = [self.samples(client) for client in ids]
-        picked = [self.probe_batch(client, index) for client in ids]
-        batches = [Split(own.x[rows], own.y[rows]) for own, rows in zip(held, picked, strict=True)]
-        return self.before(model, batches, ("loss",))["loss"]
+        signal = "loss" if name == "batch_loss" else name
+        heard = silence(len(ids), model, (signal,))
+        for row, client in enumerate(ids):
+            own = self.samples(client)
+            if name == "batch_loss":
+                picked = self.probe_batch(client, index)
+                own = Split(own.x[picked], own.y[picked])
+            self.measure(model, own, row, heard)
+        return heard[signal]
 
-    def before(self, model: np.ndarray, held: Sequence[Split], wants: Collection[str]) -> dict[str, np.ndarray]:
-        """The wanted signals of the received model on each client's samples, one row for each client."""
-        names = [name for name in _REPLIES if name in wants]
-        rows = [self._about(model, own, names) for own in held]
-        shapes = {name: (len(model),) if name == "gradient" else () for name in names}
-        return {name: np.array([row[name] for row in rows]).reshape(-1, *shapes[name]) for name in names}
+    def measure(self, model: np.ndarray, own: Split, row: int, heard: dict[str, np.ndarray]) -> None:
+        """Writes what one client says of the received model; without samples it says nothing."""
+        if len(own) == 0:
+            return
+        if heard.keys() & {"loss", "loss_rms", "accuracy"}:
+            for name, answer in answers(self.logits(model, own.x), own.y).items():
+                if name in heard:
+                    heard[name][row] = answer
+        if "gradient" in heard:
+            heard["gradient"][row] = self.gradient(model, own)
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         held: Split = getattr(self.data, split)
         return score(self.logits(model, held.x), held.y, self.data.classes)
 
-    def _about(self, model: np.ndarray, own: Split, names: Collection[str]) -> dict[str, np.ndarray | float]:
-        found: dict[str, np.ndarray | float] = {}
-        if any(name != "gradient" for name in names):
-            found |= answers(self.logits(model, own.x), own.y)
-        if "gradient" in names:
-            found["gradient"] = self.gradient(model, own) if len(own) else np.full_like(model, np.nan)
-        return found
+
+def silence(clients: int, model: np.ndarray, wants: Collection[str]) -> dict[str, np.ndarray]:
+    """NaN, which is silence, for each wanted signal that a backend can measure: one row for each client."""
+    return {
+        name: np.full((clients, len(model)), np.nan, np.float32) if name == "gradient" else np.full(clients, np.nan)
+        for name in _REPLIES
+        if name in wants
+    }

@@ -15,9 +15,7 @@ def losses(logits: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def answers(logits: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """What a client can say of the received model; NaN, which is silence, where it holds no sample."""
-    if len(y) == 0:
-        return {"loss": np.nan, "loss_rms": np.nan, "accuracy": np.nan}
+    """What a client can say of the received model."""
     each = losses(logits, y).astype(np.float64)
     return {
         "loss": float(each.mean()),
@@ -27,7 +25,9 @@ def answers(logits: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 def score(logits: np.ndarray, y: np.ndarray, classes: int) -> Score:
-    """Mean loss, accuracy, and the accuracy on each class."""
+    """Mean loss, accuracy, and the accuracy on each class; NaN where there is nothing to score."""
+    if len(y) == 0:
+        return Score(np.nan, np.nan, np.full(classes, np.nan))
     right = logits.argmax(axis=1) == y
     held = np.bincount(y, minlength=classes).astype(np.float64)
     found = np.bincount(y[right], minlength=classes)

@@ -14,7 +14,7 @@ from callup.core.randomness import stream
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import SplitName, Trained
 from callup.simulation.backends.course import Course
-from callup.simulation.backends.measured import Measured
+from callup.simulation.backends.measured import Measured, silence
 from callup.simulation.backends.mlp import first_weights
 from callup.simulation.backends.mlp_backend import check_sizes
 from callup.simulation.backends.torch_net import Net, Sgd, import_torch, maker, one_thread, seeded
@@ -69,19 +69,18 @@ class TorchOne(Measured):
         return self._net.gradient()
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
-        held = [self.samples(client) for client in ids]
         models = np.empty((len(ids), len(model)), np.float32)
-        train_loss, steps = np.empty(len(ids)), np.empty(len(ids), np.int64)
+        steps, heard = np.empty(len(ids), np.int64), silence(len(ids), model, wants)
         for row, client in enumerate(ids):
-            course = self.course(client, index, rates[row])
+            own, course = self.samples(client), self.course(client, index, rates[row])
             luck = seeded(stream(self.seed, "torch", index, int(client)))  # dropout and the like
             with one_thread(), luck, _named(f"failed on client {client} in round {index}"):
-                models[row], train_loss[row] = self._train_one(model, held[row], course)
+                models[row], train_loss = self._train_one(model, own, course)
             steps[row] = len(course)
-        signals = self.before(model, held, wants)
-        if "train_loss" in wants:
-            signals["train_loss"] = train_loss
-        return Trained(models, steps, signals)
+            self.measure(model, own, row, heard)
+            if "train_loss" in heard:
+                heard["train_loss"][row] = train_loss
+        return Trained(models, steps, heard)
 
     def _train_one(self, model: np.ndarray, own: Split, course: Course) -> tuple[np.ndarray, float]:
         """The local model and the mean of its mini-batch losses."""
