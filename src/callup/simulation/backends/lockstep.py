@@ -31,7 +31,7 @@ class Lockstep:
         self._biases, self._deeper = self._split(self._weights)
         self._to_biases, self._to_deeper = self._split(self._gradient)
         self._hidden = [np.empty((self._clients, width, size), np.float32) for size in sizes[1:]]
-        self._errors = [np.empty_like(hidden) for hidden in self._hidden]
+        self._errors = [np.empty_like(hidden) for hidden in self._hidden[:-1]]
         self._scores = np.empty((self._clients, sizes[-1], width), np.float32)
         self._ones = np.ones((1, width), np.float32)
         # Where the score of each sample's own class stands among all scores.
