@@ -141,9 +141,8 @@ class FedAcs(Selector):
         step = self.eta / max(self.history, 1)
         self.wins_.add(feedback.ids, step * below)
         self.losses_.add(feedback.ids, step * above)
-        if self.history:
-            self.past_.set(feedback.ids, np.column_stack([reward, np.full(len(reward), feedback.index)]))
-            self.past_.forget(self.past_.ids[self.past_.values[:, 1] <= feedback.index - self.history])
+        self.past_.set(feedback.ids, np.column_stack([reward, np.full(len(reward), feedback.index)]))
+        self.past_.forget(self.past_.ids[self.past_.values[:, 1] <= feedback.index - self.history])
 
     def _rewards(self, feedback: Feedback) -> np.ndarray:
         """R_i of those who reported; of nobody when one is alone, which is its own mean."""
