@@ -40,7 +40,7 @@ class Engine:
         self.world = World(settings)
         check_size(self.selector, len(self.world.clients))
         self.asks = supply(self.selector, filtered=self.filter is not None)
-        self.visible = self.world.clients.only(*(a.signal.name for a in self.asks if a.time == "profile"))
+        self.visible = self.world.profile(a.signal.name for a in self.asks if a.time == "profile")
         plan = Plan(settings.k, settings.rounds, self.world.classes)
         for role, method in self._methods():
             method.start(self.visible, plan, stream(settings.seed, "start", role))

@@ -37,6 +37,8 @@ class Settings:
     """Ask this many times k clients and use the first k good replies."""
     lost: float = 0.0
     """Chance that a client asked does not reply."""
+    fingerprint_bits: int = 64
+    """Length of the SimHash a client sends where a selector asks for features."""
     evaluate_every: int = 1
     target: float | None = None
     """The test accuracy that 'rounds to target' counts up to."""
@@ -51,7 +53,7 @@ class Settings:
             raise UsageError(f"local must be a table of settings such as epochs and rate, got {self.local!r}")
         check_k(self.k)
         check_seed(self.seed)
-        for name in ("rounds", "workers", "evaluate_every"):
+        for name in ("rounds", "workers", "evaluate_every", "fingerprint_bits"):
             check_k(getattr(self, name), name)
         if not 1 <= self.overcommit < math.inf:
             raise UsageError(f"overcommit must be at least 1, got {self.overcommit}")

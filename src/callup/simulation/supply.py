@@ -14,7 +14,7 @@ from callup.simulation.run import Ledger
 from callup.simulation.world import World
 
 _SUPPLIED: dict[Time, set[str]] = {
-    "profile": {"num_examples", "label_counts", "latency"},
+    "profile": {"num_examples", "label_counts", "latency", "features"},
     "probe": {"loss", "batch_loss", "accuracy", "gradient"},
     "reply": {"loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "local_steps", "duration"},
     "server": set(),

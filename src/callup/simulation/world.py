@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from callup.core.clients import Clients
@@ -10,6 +12,7 @@ from callup.core.randomness import client_uniforms, stream
 from callup.partition.scheme import PARTITIONS
 from callup.simulation.availability import AVAILABILITIES
 from callup.simulation.backends.choose import make_backend
+from callup.simulation.features import fingerprints
 from callup.simulation.latency import LATENCIES
 from callup.simulation.settings import Settings
 from callup.simulation.task import TASKS
@@ -40,6 +43,15 @@ class World:
             label_counts=known.all("label_counts"),
             latency=self._usual(shards.ids, self.steps(known, shards.ids), 2 * self.megabytes),
         )
+
+    def profile(self, names: Iterable[str]) -> Clients:
+        """The clients as a selector may see them: these columns and no others. Fingerprints are made when asked for."""
+        wanted = set(names)
+        columns = {name: self.clients.all(name) for name in sorted(wanted - {"features"})}
+        if "features" in wanted:
+            shards, x = self.backend.shards, self.backend.data.train.x
+            columns["features"] = fingerprints(x, shards, self.settings.fingerprint_bits, self.seed)
+        return Clients(self.clients.ids, **columns)
 
     def available(self, index: int) -> Ids:
         return self._availability.available(self.clients, index, stream(self.seed, "availability", index))
