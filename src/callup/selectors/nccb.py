@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from callup.analytics import neural_ucb
 from callup.analytics.contexts import are_bits, doubled, unit_rows
 from callup.analytics.kmeans import kmeans, nearest
+from callup.analytics.neural_ucb import DiagonalZ, FullZ
 from callup.analytics.reward_fit import Observed, fit
-from callup.analytics.reward_net import Factors, RewardNet
+from callup.analytics.reward_net import RewardNet
 from callup.analytics.utility import client_utility, standardised
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
@@ -25,9 +23,8 @@ from callup.core.randomness import client_uniforms
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection
 
-_BLOCK = 4096  # clients at a time: their gradients in factors are a few megabytes
-_MOST_IN_FULL_Z = 2_000  # observations: an inverse of 2,000 x 2,000 takes half a second
-_MOST_CLIENTS_IN_FULL_Z = 2_000
+_BLOCK = 4096  # clients at a time: their gradients, in factors, are 10 MB
+_MOST_IN_FULL_Z = 2_000  # observations, and clients: together they take about a second a round
 
 
 @SELECTORS.add(
@@ -40,15 +37,15 @@ _MOST_CLIENTS_IN_FULL_Z = 2_000
 class Nccb(Selector):
     """Explore every cluster of similar clients, then take the highest upper bounds of a neural reward estimate.
 
-    Clients send a fingerprint once and are clustered by it. One client comes from each cluster called at most
-    `explore` times; places that are left go to the highest f(x) + gamma sqrt(g^T Z^-1 g / w), where f is a network of
-    width w, g its gradient and Z = ridge I + sum g g^T / w over those who reported. The reward is
-    U(i) = n_i * (root mean square loss).
-    explore: the paper's k; a cluster is explored k + 1 times. clusters: their number c, 0 for max(k, sqrt N).
-    ridge: the paper's lambda. rate, steps: gradient descent after each round, from where it stood. z: diag keeps
-    the diagonal of Z; full is exact, by inner products of gradients, for up to 2,000 clients and the last 2,000
-    reports. per_reward: train after each reward, not once a round. memory: learn from the last so many rewards, 0 for
-    all.
+    Clients send a fingerprint of their data once and are clustered by it. One client is drawn from each cluster that
+    was called at most `explore` times; places that are left go to the highest f(x) + gamma sqrt(g^T Z^-1 g / w): f is
+    a network of width w with gradient g, and Z = ridge I + sum g g^T / w over all reports. The reward of a client is
+    its utility, n_i times the root mean square of its losses.
+    explore: the paper's k; every cluster is explored k + 1 times. clusters: their number; 0 is the root of N, and at
+    least the size of a cohort. ridge: the paper's lambda. rate, steps: of gradient descent after each round, from
+    where the last one ended. z: diag keeps the diagonal of Z alone; full is exact, for up to 2,000 clients and the last
+    2,000 reports. per_reward: train after each reward, not once a round. memory: train on the last so many rewards; 0
+    is all.
 
     Differs from the paper: Eq. 9 has sqrt(m) where the width is meant, and Eq. 14 a number where the outer product is.
     The paper does not say how to cluster (here k-means), nor layers, width, lambda, gamma, rate or steps (the defaults
@@ -84,7 +81,7 @@ class Nccb(Selector):
 
     @property
     def max_clients(self) -> int | None:
-        return _MOST_CLIENTS_IN_FULL_Z if self.z == "full" else None
+        return _MOST_IN_FULL_Z if self.z == "full" else None
 
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
@@ -103,10 +100,7 @@ class Nccb(Selector):
         self.first_theta_ = self.theta_.copy()
         self.context_ = PerClient(np.zeros(2 * features.shape[1]))
         self.seen_, self.rewards_ = np.empty(0, np.int64), np.empty(0)
-        if self.z == "diag":
-            self.diagonal_ = np.full(len(self.theta_), self.ridge)
-        else:
-            self.gradients_ = neural_ucb.packed(self._net.factors(self.theta_, doubled(rows[:0]))[1])
+        self.z_ = self._spread.empty()
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
         self.cluster_.set(clients.ids, self._clusters(clients, clients.ids))
@@ -138,16 +132,11 @@ class Nccb(Selector):
 
     def _bounds(self, clients: Clients, ids: Ids) -> tuple[np.ndarray, np.ndarray]:
         """f(x) and gamma sqrt(g^T Z^-1 g / w), Eq. 13, of each client."""
-        spread: Callable[[Factors], np.ndarray]
-        if self.z == "diag":
-            spread = partial(neural_ucb.diagonal_bonus, self._net, self.diagonal_)
-        else:
-            spread = neural_ucb.DualBonus(self._net, self.ridge, neural_ucb.unpacked(self._net, self.gradients_))
         estimate, bonus = np.empty(len(ids)), np.empty(len(ids))
         for at in range(0, len(ids), _BLOCK):
             part = slice(at, at + _BLOCK)
-            estimate[part], factors = self._net.factors(self.theta_, self._inputs(clients, ids[part]))
-            bonus[part] = self.gamma * spread(factors)
+            estimate[part], gradients = self._net.factors(self.theta_, self._inputs(clients, ids[part]))
+            bonus[part] = self.gamma * self._spread.bonus(self.z_, gradients)
         return estimate, bonus
 
     def update(self, feedback: Feedback) -> None:
@@ -156,8 +145,10 @@ class Nccb(Selector):
         if len(ids):
             loss = feedback.signals["loss_rms"][np.argsort(feedback.ids)]
             rewards = client_utility(feedback.clients.of("num_examples", ids), loss)
-            self.context_.set(ids, self._inputs(feedback.clients, ids))
-            self._widen(ids)
+            inputs = self._inputs(feedback.clients, ids)
+            self.context_.set(ids, inputs)
+            # Eq. 14, with gradients at the parameters that chose these clients.
+            self.z_ = self._spread.added(self.z_, self._net.factors(self.theta_, inputs)[1])
             each = np.arange(len(ids))[:, None] if self.per_reward else [slice(None)]
             for part in each:
                 self.seen_ = np.append(self.seen_, ids[part])[-self.memory :]
@@ -165,15 +156,6 @@ class Nccb(Selector):
                 self._train()
         # Line 24: for the cluster of everyone who was selected.
         np.add.at(self.calls_, called, 1)
-
-    def _widen(self, ids: Ids) -> None:
-        """Eq. 14: Z gains g g^T / w, with g at the parameters that chose these clients."""
-        _, seen = self._net.factors(self.theta_, self.context_.get(ids))
-        if self.z == "diag":
-            self.diagonal_ = neural_ucb.diagonal_added(self._net, self.diagonal_, seen)
-        else:
-            most = min(self.memory or _MOST_IN_FULL_Z, _MOST_IN_FULL_Z)
-            self.gradients_ = np.concatenate([self.gradients_, neural_ucb.packed(seen)])[-most:]
 
     def _train(self) -> None:
         """Line 23: on everything remembered, from where the parameters stand."""
@@ -187,6 +169,12 @@ class Nccb(Selector):
     @property
     def _net(self) -> RewardNet:
         return RewardNet(2 * self.numbers_, self.width, self.layers)
+
+    @property
+    def _spread(self) -> DiagonalZ | FullZ:
+        if self.z == "diag":
+            return DiagonalZ(self._net, self.ridge)
+        return FullZ(self._net, self.ridge, min(self.memory or _MOST_IN_FULL_Z, _MOST_IN_FULL_Z))
 
     def _clusters(self, clients: Clients, ids: Ids) -> np.ndarray:
         """The cluster of each client; of a newcomer, the one whose centre is nearest."""
