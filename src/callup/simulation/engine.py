@@ -159,7 +159,7 @@ class Engine:
         def combine(rows: np.ndarray) -> np.ndarray:
             mask = np.isin(np.arange(len(replies.ids)), rows)
             weights = _weights_of(selection, replies.ids[mask])
-            return self.average.combine(self.model, replies.only(mask), self.world.clients, weights)
+            return self.average.combine(replies.start, replies.only(mask), self.world.clients, weights)
 
         held_out = self.world.validation
         return ModelBench(replies, lambda m: self.world.backend.logits(m, held_out.x), held_out.y, combine)
