@@ -13,15 +13,15 @@ from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.core.per_client import PerClient
 from callup.core.selector import Selector
-from callup.core.types import Feedback, Plan, Round, Selection
+from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 
 @SELECTORS.add(
     "fed-cbs",
     paper="Zhang et al., ICML 2023",
     needs=("label_counts|label_gram", "num_examples"),
-    presets={"sharp": {"scale": 3.5}, "shifted": {"offset": 9.0}},
-    cost="O(N k) from label_gram, O(N k B) from label_counts",
+    presets={"sharp": {"scale": 3.5}, "shifted": {"offset": 9.0}, "pool": {"candidates": 1000}},
+    cost="O(N k) from label_gram, O(N k B) from label_counts; with a pool O(N) and its size in place of N",
 )
 @dataclass(repr=False)
 class FedCbs(Selector):
@@ -29,19 +29,22 @@ class FedCbs(Selector):
 
     scale, offset: the exponent of the m-th draw is scale*m + offset. explore: the paper's lambda, how much clients
     that were rarely chosen gain in the first draw. floor: the paper's L_b, the least QCID, so that perfect balance
-    has a finite weight.
+    has a finite weight. candidates: look only at so many clients, drawn uniformly in each round; the preset pool
+    takes 1000, for federations of millions.
 
     Differs from the paper: from the second draw on, factors equal for all candidates are left out; this includes the
     first client's bonus, which the paper writes into the second draw. The paper's exponent m does not give its own
     QCID tables. The presets sharp (3.5m) and shifted (m + 9) come close and are calibrated to those tables, not
-    taken from the text; the selection's notes say which exponent was used. A client without samples is asked only
-    when nobody else is left.
+    taken from the text; the selection's notes say which exponent was used. A pool of candidates is not in the paper,
+    but acts as its experiments do, where a random part of all clients is available. A client without samples is asked
+    only when nobody else is left.
     """
 
     scale: float = 1.0
     offset: float = 0.0
     explore: float = 10.0
     floor: float = 1e-20
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.scale < np.inf:
@@ -54,6 +57,8 @@ class FedCbs(Selector):
             raise UsageError(f"fed-cbs: explore must not be negative and must be finite, got {self.explore:g}")
         if not 0 < self.floor < 1:
             raise UsageError(f"fed-cbs: floor must lie between 0 and 1, got {self.floor:g}")
+        if self.candidates is not None:
+            check_k(self.candidates, "fed-cbs: candidates")
 
     def _beta(self, m: int) -> float:
         return self.scale * m + self.offset
@@ -67,7 +72,7 @@ class FedCbs(Selector):
         self.times_ = PerClient(1.0)  # T_n
 
     def select(self, now: Round, k: int) -> Selection:
-        ids = now.available
+        ids = self._pool(now, k)
         size = now.clients.of("num_examples", ids)
         holds = size > 0
         own, products_with = _inner_products(now.clients, ids)
@@ -92,11 +97,19 @@ class FedCbs(Selector):
             drawn.append(row)
             reached.append(float(qcid[row]))
         notes = {"scale": self.scale, "offset": self.offset}
+        if self.candidates is not None:
+            notes["candidates"] = len(ids)
         return Selection(
             ids[drawn],
             scores={"qcid": np.array(reached), "times_chosen": times[drawn] - 1},
             notes=notes | {"qcid": reached[-1]} if samples > 0 else notes,
         )
+
+    def _pool(self, now: Round, k: int) -> np.ndarray:
+        """Whom to draw from: everyone here, or so many of them, never fewer than k; sorted."""
+        if self.candidates is None or max(self.candidates, k) >= len(now.available):
+            return now.available
+        return np.sort(draws.uniform(now.available, max(self.candidates, k), now.rng))
 
     def _log_bonus(self, index: int, times: np.ndarray) -> np.ndarray:
         """log of lambda sqrt(3 ln k / (2 T_n)); -inf in round 1 and without exploration."""
