@@ -1,4 +1,4 @@
-"""Writes what can be generated: the method table in the README and one page for each method.
+"""Writes what can be generated: the method table in the README, a page for each method and the catalogue.
 
 `python docs/generate.py` writes, `python docs/generate.py --check` fails when something is out of date.
 """
@@ -7,11 +7,26 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import callup
-from callup.core.registry import Card
+from callup.core.catalogue import AVERAGES, FILTERS
+from callup.core.registry import Card, Registry
+from callup.core.signals import SIGNALS
+from callup.partition.scheme import PARTITIONS
+from callup.simulation.availability import AVAILABILITIES
+from callup.simulation.latency import LATENCIES
+from callup.simulation.task import TASKS
 
 ROOT = Path(__file__).resolve().parent.parent
+KINDS: dict[str, Registry[Any]] = {
+    "Tasks": TASKS,
+    "Partitions": PARTITIONS,
+    "Availability": AVAILABILITIES,
+    "Latency": LATENCIES,
+    "Averages": AVERAGES,
+    "Filters": FILTERS,
+}
 METHODS = ROOT / "docs" / "methods"
 TOY = (
     "Who is called in a toy federation of 40 clients (rows, sorted by main class) over 60 rounds, four at a time. "
@@ -61,8 +76,24 @@ def page(card: Card) -> str:
         for name, values in card.presets.items():
             lines.append(f"- `{card.name}:{name}` is " + ", ".join(f"`{k}={v}`" for k, v in values.items()))
     if card.differs:
-        lines += ["", "## Differs from the paper", "", card.differs]
+        lines += ["", "## Differs from the paper", "", card.differs[0].upper() + card.differs[1:]]
     return "\n".join(lines) + "\n"
+
+
+def catalogue() -> str:
+    """Everything that has a name besides selectors."""
+    out = ["# Catalogue", "", "What can stand in a run's settings, and the facts a selector may ask for.", ""]
+    for title, registry in KINDS.items():
+        out += [f"## {title}", "", "| name | idea | parameters |", "|---|---|---|"]
+        for card in registry.cards():
+            given = ", ".join(f"`{p.name}={p.default}`" for p in card.parameters) or "–"
+            presets = "".join(f"; preset `{name}`" for name in card.presets)
+            out.append("| " + " | ".join((f"`{card.name}`", card.summary, given + presets)).replace("||", "\\|") + " |")
+        out.append("")
+    out += ["## Signals", "", "| name | when | meaning | reveals | cost |", "|---|---|---|---|---|"]
+    for s in SIGNALS.values():
+        out.append(f"| `{s.name}` | {', '.join(s.times)} | {s.meaning} | {s.reveals} | {s.cost} |")
+    return "\n".join(out) + "\n"
 
 
 def main() -> int:
@@ -73,6 +104,7 @@ def main() -> int:
     after = rest.partition(END)[2]
     wanted = {readme: f"{before}{BEGIN}\n{table(cards)}\n{END}{after}"}
     wanted |= {METHODS / f"{card.name}.md": page(card) for card in cards}
+    wanted[ROOT / "docs" / "catalogue.md"] = catalogue()
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     gone = [path for path in METHODS.glob("*.md") if path not in wanted]
     if check and (stale or gone):
