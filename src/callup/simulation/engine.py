@@ -20,6 +20,7 @@ from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
 from callup.core.verify import ask, check_size, kept
+from callup.simulation.contribution import server_signals
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.settings import settings as make_settings
@@ -85,7 +86,11 @@ class Engine:
         if self.filter is not None and len(replies.ids):
             used = kept(self.filter, replies, bench)
         self._average(replies, used, selection, index)
-        self._learn(index, replies, used, failed, prober, selection)
+        signals = {**replies.signals, **self._server_signals(replies, used, bench, index)}
+        rng = stream(settings.seed, "update", index)
+        self.selector.update(
+            Feedback(index, replies.ids, signals, self.visible, failed, prober.heard, selection.notes, rng)
+        )
         self.clock += seconds + prober.seconds
         record = RoundRecord(
             index=index,
@@ -164,22 +169,15 @@ class Engine:
         held_out = self.world.validation
         return ModelBench(replies, lambda m: self.world.backend.logits(m, held_out.x), held_out.y, combine)
 
-    def _learn(
-        self,
-        index: int,
-        replies: Replies,
-        used: np.ndarray,
-        failed: dict[int, str],
-        prober: Prober,
-        selection: Selection,
-    ) -> None:
-        signals = dict(replies.signals)
+    def _server_signals(
+        self, replies: Replies, used: np.ndarray, bench: ModelBench, index: int
+    ) -> dict[str, np.ndarray]:
+        """What the server works out from the replies, where the selector asked for it."""
+        rng = stream(self.settings.seed, "server", index)
+        signals = server_signals(self.asks, bench, replies, rng)
         if any(a.signal.name == "kept" for a in self.asks):
             signals["kept"] = used.astype(np.float64)
-        rng = stream(self.settings.seed, "update", index)
-        self.selector.update(
-            Feedback(index, replies.ids, signals, self.visible, failed, prober.heard, selection.notes, rng)
-        )
+        return signals
 
     def _cohort(self, used: Ids) -> dict[str, Any]:
         """How balanced the classes of those used were, on true labels."""
