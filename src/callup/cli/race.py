@@ -18,7 +18,9 @@ def race(
         list[str] | None, typer.Argument(metavar="METHOD", help="Selectors, e.g. random fed-cbs:scale=3.5.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few rounds only.")] = False,
-    seeds: Annotated[int, typer.Option(help="How often each method runs, each time with other luck.")] = 3,
+    seeds: Annotated[
+        int | None, typer.Option(help="How often each method runs, each time with other luck: 5, or 2 when quick.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="one for each core")] = None,
     rounds: Annotated[int | None, typer.Option(help="Rounds of each run.", show_default="as the scenario says")] = None,
