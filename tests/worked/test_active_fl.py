@@ -53,8 +53,8 @@ def test_three_quarters_are_left_out_not_kept():
 
 def test_the_first_place_goes_by_softmax():
     # exp(0.1 * 30) against exp(0.1 * 20): 1 / (1 + e^-1) = 0.7311.
-    made, n = heard("active-fl:alpha2=0.1,alpha3=0"), 3000
-    first = sum(int(made.select(now(f"softmax {i}"), 1).ids[0]) == 11 for i in range(n)) / n
+    made, n, here = heard("active-fl:alpha2=0.1,alpha3=0"), 1200, now("softmax")
+    first = sum(int(made.select(here, 1).ids[0]) == 11 for _ in range(n)) / n
     expected = 1 / (1 + math.exp(-1))
     # 4.9 standard errors: once in 1e6.
     assert abs(first - expected) < 4.9 * math.sqrt(expected * (1 - expected) / n)
@@ -62,9 +62,9 @@ def test_the_first_place_goes_by_softmax():
 
 def test_the_uniform_share_comes_from_everyone_left():
     # k = 2, alpha3 = 0.5: one by value (11 or 22), one uniformly from the other seven, the left-out ones included.
-    made, n, counts = heard("active-fl:alpha3=0.5"), 3500, dict.fromkeys(IDS.tolist(), 0)
-    for i in range(n):
-        cohort = made.select(now(f"uniform {i}"), 2)
+    made, n, counts, here = heard("active-fl:alpha3=0.5"), 1400, dict.fromkeys(IDS.tolist(), 0), now("uniform")
+    for _ in range(n):
+        cohort = made.select(here, 2)
         assert cohort.ids[0] in (11, 22)
         assert cohort.scores["by_value"].tolist() == [1, 0]
         counts[int(cohort.ids[1])] += 1
@@ -118,9 +118,9 @@ def test_valuations_stay_until_the_client_reports_again():
 
 def test_too_few_with_a_chance_are_topped_up_uniformly():
     # alpha1 = 1 leaves everyone out: each pair of the eight is as likely as any other.
-    made, n, counts = heard("active-fl:alpha1=1,alpha3=0"), 2000, np.zeros(8)
-    for i in range(n):
-        counts[np.searchsorted(IDS, made.select(now(f"top up {i}"), 2).ids)] += 1
+    made, n, counts, here = heard("active-fl:alpha1=1,alpha3=0"), 1000, np.zeros(8), now("top up")
+    for _ in range(n):
+        counts[np.searchsorted(IDS, made.select(here, 2).ids)] += 1
     # Each client is in a quarter of the pairs; 5.2 standard deviations for eight clients: about once in 1e6.
     assert (np.abs(counts - n / 4) < 5.2 * math.sqrt(n * 0.25 * 0.75)).all()
 
