@@ -103,7 +103,7 @@ def test_ctrl_c_stops_the_workers_and_leaves_a_partial_report(jobs: str, whom: s
 def test_ctrl_c_as_the_first_runs_begin(tmp_path: Path) -> None:
     folder = tmp_path / "race"
     process = subprocess.Popen(
-        [sys.executable, "-m", "callup", "race", "random", "--jobs", "2", "--out", str(folder)],
+        [sys.executable, "-m", "callup", "race", "random", "--seeds", "3", "--jobs", "2", "--out", str(folder)],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
