@@ -56,19 +56,25 @@ def test_only_rounds_with_a_certain_client_are_looked_at() -> None:
 
 
 def test_theorem_1_a_maverick_is_worth_least_at_first_and_comes_up_to_the_others() -> None:
-    worth = maverick_study(rounds=(1, 2, 3, 25, 30, 35), seeds=range(6), cohorts=1, local=QUICK)
+    worth = maverick_study(rounds=(1, 2, 3, 25, 30, 35, 40), seeds=range(6), cohorts=1, local=QUICK)
     early, late = worth.relative[:3], worth.relative[3:]
     # The least of its cohort in all 18, and harmful: the class it brings is learned at the price of all others.
     assert early.max() < 0.05
     assert (early < worth.average[:3] - 0.5).all()
     assert worth.value[:3].mean() < -0.05
     assert (worth.others[:3] > 0).all()
-    # 25 rounds later it is about as high as the others, now above and now below.
+    assert np.isinf(worth.since[0]).all()
+    # 25 rounds later it is about as high as the others, now above and now below: least again when it was called just
+    # before, greatest when its class has begun to be forgotten.
+    lately, long_ago = worth.since[3:] <= 4, worth.since[3:] >= 9
+    assert min(lately.sum(), long_ago.sum()) >= 3
+    assert late[lately].max() < 0.2
+    assert late[long_ago].min() > 0.8
     assert late.mean() > early.mean() + 0.3
     assert late.mean() == pytest.approx(worth.average[3:].mean(), abs=0.3)
     apart = np.abs(worth.value - worth.others)
     assert apart[3:].mean() < 0.8 * apart[:3].mean()
-    assert worth.accuracy[5].mean() > 0.55 > worth.accuracy[0].mean()
+    assert worth.accuracy[-1].mean() > 0.55 > worth.accuracy[0].mean()
 
 
 def test_remark_2_a_very_large_client_is_not_worth_less_early_on() -> None:

@@ -49,6 +49,8 @@ class Worth:
     """Of the client watched, as it is: positive is helpful."""
     others: np.ndarray
     """The mean value of the rest of the cohort."""
+    since: np.ndarray
+    """Rounds since the run last called the client watched; infinite if it never has."""
     accuracy: np.ndarray
     """Of the global model on the test set, before the round; a column for each seed."""
 
@@ -74,6 +76,7 @@ def maverick_study(
     table: list[list[list[float]]] = [[] for _ in when]
     scores: list[list[float]] = [[] for _ in when]
     for seed in seeds:
+        last = -np.inf
         fixed = {"task": task, "partition": partition, "average": average, "k": k, "seed": seed, "local": dict(local)}
         engine = Engine(settings(rounds=when[-1], evaluate_every=when[-1], **fixed))
         try:
@@ -82,12 +85,14 @@ def maverick_study(
                     if index in when:
                         row = when.index(index)
                         scores[row].append(engine.world.backend.evaluate(engine.model, "test").accuracy)
-                        table[row] += [_seen(engine, watched, index, turn, measure) for turn in range(cohorts)]
-                    engine.play(index)
+                        for turn in range(cohorts):
+                            table[row].append([*_seen(engine, watched, index, turn, measure), index - last])
+                    if watched in engine.play(index).used:
+                        last = index
         finally:
             engine.close()
-    of_watched, of_cohort, value, others = np.moveaxis(np.array(table), 2, 0)
-    return Worth(np.array(when), of_watched, of_cohort, value, others, np.array(scores))
+    of_watched, of_cohort, value, others, since = np.moveaxis(np.array(table), 2, 0)
+    return Worth(np.array(when), of_watched, of_cohort, value, others, since, np.array(scores))
 
 
 def _seen(engine: Engine, watched: int, index: int, turn: int, measure: Measure | None) -> list[float]:
