@@ -38,7 +38,7 @@ def kmeans(rows: np.ndarray, groups: int, rng: np.random.Generator, iterations: 
         part = whole[np.sort(rng.choice(len(whole), _SAMPLE * groups, replace=False))]
     centres = _seeds(part, groups, rng)
     if len(centres) < min(groups, len(whole)) and part is not whole:
-        centres = _seeds(whole, groups, rng)  # the sample held too few different rows
+        part, centres = whole, _seeds(whole, groups, rng)  # the sample held too few different rows
     for _ in range(iterations):
         moved = _means(part, _assigned(part, centres))
         if np.array_equal(moved, centres):
