@@ -77,6 +77,9 @@ def page(card: Card) -> str:
             lines.append(f"- `{card.name}:{name}` is " + ", ".join(f"`{k}={v}`" for k, v in values.items()))
     if card.differs:
         lines += ["", "## Differs from the paper", "", card.differs[0].upper() + card.differs[1:]]
+    study = ROOT / "docs" / "studies" / f"{card.name}.md"
+    if study.exists():
+        lines += ["", study.read_text(encoding="utf-8").strip()]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from callup.core.errors import ContractError
 from callup.core.index import Ids
 from callup.core.selector import Selector
 from callup.core.signals import Ask, Time, signal
+from callup.simulation.contribution import measure_of
 from callup.simulation.run import Ledger
 from callup.simulation.world import World
 
@@ -28,7 +29,11 @@ def supply(selector: Selector, *, filtered: bool) -> list[Ask]:
     def can(ask: Ask) -> bool:
         return ask.signal.name in _SUPPLIED[ask.time] or (ask.signal.name == "kept" and filtered)
 
-    return selector.needs.settle(can, selector.card.name)
+    asks = selector.needs.settle(can, selector.card.name)
+    for ask in asks:
+        if ask.signal.name == "contribution":
+            measure_of(ask)  # a misspelt option is refused here, not after the first round
+    return asks
 
 
 class Prober:
