@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from callup.analytics.shares import floor_share
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -64,10 +64,10 @@ class ActiveFl(Selector):
         size = min(k, len(ids))
         valuation = self.valuation_.get(ids)
         # Algorithm 1: the floor(alpha1 N) lowest valuations have no chance in this round.
-        dropped = _floor(self.alpha1 * len(ids))
+        dropped = floor_share(self.alpha1, len(ids))
         kept = np.isin(ids, draws.top(ids, valuation, len(ids) - dropped, now.rng))
         log_weights = np.where(kept, self._exponents(valuation), -np.inf)
-        by_value = draws.weighted(ids, log_weights, _floor((1 - self.alpha3) * size), now.rng)
+        by_value = draws.weighted(ids, log_weights, floor_share(1 - self.alpha3, size), now.rng)
         # The rest of the cohort: uniformly from everyone who is not in it yet.
         others = ids[~np.isin(ids, by_value)]
         chosen = np.concatenate([by_value, draws.uniform(others, size - len(by_value), now.rng)])
@@ -92,8 +92,3 @@ class ActiveFl(Selector):
             with np.errstate(over="ignore"):
                 valuation = np.sqrt(sizes) * feedback.signals["loss"]
             self.valuation_.set(feedback.ids, np.clip(valuation, -_LARGEST, _LARGEST))
-
-
-def _floor(x: float) -> int:
-    """Whole clients; a product a few bits below a whole number is that number, as in (1 - 0.9) * 10."""
-    return math.floor(x + 1e-9)
