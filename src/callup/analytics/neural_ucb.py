@@ -1,6 +1,6 @@
 """NeuralUCB's confidence bonus: large where the network's gradient points where no observation did.
 
-Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, AAAI 2022, Eq. 13 and 14: sqrt(g^T Z^-1 g / w) with
+Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, Eq. 13 and 14: sqrt(g^T Z^-1 g / w) with
 Z = ridge I + sum of g g^T / w over observations. Eq. 14 prints g^T g, a number, where the outer product is meant.
 """
 

@@ -23,7 +23,7 @@ def regret(chosen: np.ndarray, best: np.ndarray) -> np.ndarray:
 
 
 def utility_regret(rounds: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """NCCB, Cao et al., AAAI 2022, Eq. 4: cumulative sum over rounds of U(B*) - U(B).
+    """NCCB, Cao et al., Eq. 4: cumulative sum over rounds of U(B*) - U(B).
 
     Each round is the true utilities of all who could be chosen, and a mask of those who were. B* is the best set of
     the same size.

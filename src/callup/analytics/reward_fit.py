@@ -1,6 +1,6 @@
 """How the reward network learns: gradient descent on its misses, held back to where it began.
 
-Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, AAAI 2022, Eq. 10.
+Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, Eq. 10.
 """
 
 from __future__ import annotations

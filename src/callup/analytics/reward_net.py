@@ -1,6 +1,6 @@
 """A small network that foretells rewards: f(x) = sqrt(w) W_L relu(W_{L-1} ... relu(W_1 x)), of width w.
 
-Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, AAAI 2022, Eq. 9 to 12. All parameters are one flat vector theta.
+Zhou, Li, Gu, ICML 2020, and Cao et al., NCCB, Eq. 9 to 12. All parameters are one flat vector theta.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SimHash: a few bits that say what a client's data is like, such that similar data gives similar bits.
 
-Manku, Jain, Sarma, WWW 2007, as used by Cao et al., NCCB, AAAI 2022, Eq. 6 and 7. Nothing here looks at labels.
+Manku, Jain, Sarma, WWW 2007, as used by Cao et al., NCCB, Eq. 6 and 7. Nothing here looks at labels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Utility: how much a client, and a set of clients, can still teach the model.
 
-Cao et al., NCCB, AAAI 2022, Eq. 2 and 3; the form for one client is that of Oort, Lai et al., OSDI 2021.
+Cao et al., NCCB, Eq. 2 and 3; the form for one client is that of Oort, Lai et al., OSDI 2021.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fingerprints of vectors: coarse values of a few coordinates become words, and the words a SimHash.
 
-Cao et al., NCCB, AAAI 2022, Eq. 5. For pictures: of the inputs, never of labels.
+Cao et al., NCCB, Eq. 5. For pictures: of the inputs, never of labels.
 """
 
 from __future__ import annotations

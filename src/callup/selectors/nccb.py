@@ -29,7 +29,7 @@ _MOST_IN_FULL_Z = 2_000  # observations, and clients: together they take about a
 
 @SELECTORS.add(
     "nccb",
-    paper="Cao, Pan, Zhu, Liu, AAAI 2022",
+    paper="Cao, Pan, Zhu, Liu, Birds of a Feather Help",
     needs=("features", "loss_rms", "num_examples"),
     cost="O(N p) for the bounds and O(steps n p) to train on n clients seen; p = 8,256 parameters for 64 features",
 )
