@@ -43,7 +43,7 @@ def test_scores_by_hand():
     # U = n * rms: 10, 20, 30, 40. Cut: of 4 values int(4 * 0.95) = 3 would be the largest, so the second largest, 30.
     # Scale: 0.999 * 10 = 9.99 is 0 and 30 is 1.
     made = started("oort:step=10", FOUR)
-    made.update(reply(1, FOUR, [5, 3], [2, 1], duration=[10, 5]))
+    made.update(reply(1, FOUR, [5, 3], [2, 1], duration=[20, 10]))
     made.update(reply(2, FOUR, [7], [1.5], duration=[20]))
     made.update(reply(4, FOUR, [9], [2], duration=[40]))
     parts = everyone(made, 5, FOUR)
@@ -51,13 +51,13 @@ def test_scores_by_hand():
     # sqrt(0.1 ln 5 / L) with L = 1, 1, 2, 4.
     bonus = math.sqrt(0.1 * math.log(5))
     assert parts["uncertainty"] == pytest.approx([bonus, bonus, bonus / math.sqrt(2), bonus / 2])
-    # T = 10 s: (10 / 20)^2 and (10 / 40)^2 for the two that are slower.
-    assert parts["speed"].tolist() == [1, 1, 1 / 4, 1 / 16]
+    # T = 10 s: (10 / 20)^2 twice and (10 / 40)^2 for the three that are slower.
+    assert parts["speed"].tolist() == [1, 1 / 4, 1 / 4, 1 / 16]
     assert parts["score"] == pytest.approx((parts["utility"] + parts["uncertainty"]) * parts["speed"])
     assert parts["new"].tolist() == [0, 0, 0, 0]
     notes = made.select(now(5, FOUR), 2).notes
     assert notes["preferred_seconds"] == 10
-    assert notes["slow"] == 0.5
+    assert notes["slow"] == 0.75
     assert (notes["explored"], notes["resting"]) == (0, 0)
 
 
