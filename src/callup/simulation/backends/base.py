@@ -75,6 +75,14 @@ class Backend(ABC):
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         """Loss, accuracy and recall on the validation or the test set."""
 
+    @abstractmethod
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+        """How hard each class pulls at each model, (n, d) -> (n, classes).
+
+        The entry for class b is the sum, over the tensors of weights, of the mean squared gradient of the cross-entropy
+        on the samples of class b. Not finite where a model's scores are not. A class without samples is refused.
+        """
+
     def close(self) -> None:  # noqa: B027
         """Ends worker processes, where there are any."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from callup.core.index import Ids
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Trained
+from callup.simulation.backends.class_gradients import batched_mean_squares, by_class
 from callup.simulation.backends.grouping import group_clients
 from callup.simulation.backends.input_layer import Direct, Spanned
 from callup.simulation.backends.lockstep import Lockstep
@@ -53,6 +54,13 @@ class Batched(MlpBackend):
         if "train_loss" in heard:
             heard["train_loss"] = train_loss
         return Trained(models, np.array([len(course) for course in courses], np.int64), heard)
+
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+        parts = by_class(held, self.data.classes)
+        models = np.asarray(models, np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverged model is told by its gradients
+            pulls = [batched_mean_squares(models, self.sizes, flat_rows(p.x), b) for b, p in enumerate(parts)]
+        return np.stack(pulls, axis=1)
 
     def _input_layer(
         self, model: np.ndarray, ids: Ids, held: list[Split], table: Timetable, spanned: bool

@@ -8,6 +8,7 @@ import numpy as np
 
 from callup.core.index import Ids
 from callup.simulation.backends.base import Trained
+from callup.simulation.backends.class_gradients import by_class, mean_squares
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import silence
 from callup.simulation.backends.mlp import loss_and_gradient
@@ -47,3 +48,8 @@ class Loop(MlpBackend):
             velocity = local.momentum * velocity + gradient if local.momentum else gradient
             model -= float(course.rates[step]) * velocity
         return model, float(np.mean(losses)) if losses else np.nan
+
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+        parts = by_class(held, self.data.classes)
+        pulls = [[mean_squares(self.gradient(model, part), self.sizes) for part in parts] for model in models]
+        return np.array(pulls).reshape(len(models), len(parts))

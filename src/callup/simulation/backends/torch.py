@@ -70,6 +70,12 @@ class Torch(Backend):
         parts = self._spread(model, [("logits_of", (split, at)) for at in range(0, len(held), ROWS)])
         return score(np.concatenate(parts), held.y, self.data.classes)
 
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+        if self._number == 1 or len(models) < 2:
+            return self._one.class_gradients(models, held)
+        shares = [rows.tolist() for rows in np.array_split(np.arange(len(models)), min(self._number, len(models)))]
+        return np.concatenate(self._spread(models, [("class_gradients_of", (rows, held)) for rows in shares]))
+
     def close(self) -> None:
         if self._crew is not None:
             self._crew.close()

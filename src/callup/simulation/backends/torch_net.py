@@ -91,6 +91,10 @@ class Net:
         found = [t.grad if t.grad is not None else self.torch.zeros_like(t) for t in self._floats]
         return self._joined([grad.detach() for grad in found])
 
+    def mean_squares(self) -> float:
+        """Sum over the parameters that the loss reaches of their mean squared gradient."""
+        return float(sum(p.grad.double().square().mean() for p in self.parameters if p.grad is not None))
+
     def forget_gradient(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None

@@ -13,6 +13,7 @@ from callup.core.index import Ids
 from callup.core.randomness import stream
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import SplitName, Trained
+from callup.simulation.backends.class_gradients import by_class
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import Measured, silence
 from callup.simulation.backends.mlp import first_weights
@@ -58,6 +59,25 @@ class TorchOne(Measured):
         return self.logits(model, held.x[at : at + ROWS])
 
     def gradient(self, model: np.ndarray, held: Split) -> np.ndarray:
+        self._pull(model, held)
+        return self._net.gradient()
+
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+        parts = by_class(held, self.data.classes)
+        out = np.empty((len(models), len(parts)))
+        for row, model in enumerate(models):
+            for label, part in enumerate(parts):
+                self._pull(model, part)
+                with one_thread():
+                    out[row, label] = self._net.mean_squares()
+        return out
+
+    def class_gradients_of(self, models: np.ndarray, rows: list[int], held: Split) -> np.ndarray:
+        """The same for some of the models: what one process of several does."""
+        return self.class_gradients(models[rows], held)
+
+    def _pull(self, model: np.ndarray, held: Split) -> None:
+        """Leaves the gradient of the mean loss over these samples in the module."""
         self._net.load(model)
         self._net.module.eval()
         self._net.forget_gradient()
@@ -66,7 +86,6 @@ class TorchOne(Measured):
                 scores = self._net.module(self._tensor(held.x[at : at + ROWS]))
                 total = self._loss(scores, held.y[at : at + ROWS], reduction="sum") / len(held)
                 total.backward()
-        return self._net.gradient()
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
         models = np.empty((len(ids), len(model)), np.float32)
