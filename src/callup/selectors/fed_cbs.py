@@ -27,6 +27,12 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 class FedCbs(Selector):
     """Sample each next client in inverse power of the class imbalance (QCID) it would leave, with some exploration.
 
+    With M the clients drawn so far, T_c how often c was chosen before, plus one, and t the round:
+
+        QCID(M)   = sum_b (share of class b in M - 1/B)^2
+        1st draw:   P(c) ~ QCID({c})^-beta_1 + explore sqrt(3 ln t / (2 T_c))
+        m-th draw:  P(c) ~ QCID(M + c)^-beta_m,   beta_m = scale m + offset
+
     scale, offset: the exponent of the m-th draw is scale*m + offset. explore: the paper's lambda, how much clients
     that were rarely chosen gain in the first draw. floor: the paper's L_b, the least QCID, so that perfect balance
     has a finite weight. candidates: look only at so many clients, drawn uniformly in each round; the preset pool

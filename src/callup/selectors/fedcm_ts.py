@@ -21,6 +21,9 @@ from callup.core.types import Feedback, Plan, Round, Selection
 class FedCmTs(Selector):
     """Take the k clients of the highest theta ~ Beta(alpha, beta): times a filter kept the client's model, or did not.
 
+        theta ~ Beta(alpha, beta)
+        after a report:  alpha <- alpha + kept,   beta <- beta + 1 - kept
+
     Needs a filter, in the paper fedca. alpha and beta begin at 1. refresh: all draws theta anew for every client in
     every round; participants only for those who reported in the last one, as the algorithm is printed, so that others
     keep the theta of the round they last took part in, and first of all one drawn from Beta(1, 1).

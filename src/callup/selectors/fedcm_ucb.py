@@ -22,6 +22,9 @@ from callup.core.types import Feedback, Plan, Round, Selection
 class FedCmUcb(Selector):
     """Take the k clients of the highest mu + sqrt(3 ln t / 2a): mu is how often a filter kept the client's model.
 
+        score = mu + sqrt(3 ln t / (2 a))
+        after a report:  mu <- (a mu + kept) / (a + 1),   a <- a + 1
+
     Needs a filter, in the paper fedca. a counts the reports of a client and begins at 1, mu at 0 or 1 by a coin.
     refresh: all computes every client's bonus in every round; participants only for those who reported in the last
     one, as the algorithm is printed, so that others keep the bonus of the round they last took part in.

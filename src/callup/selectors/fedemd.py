@@ -27,6 +27,10 @@ from callup.core.types import Feedback, Plan, Round, Selection
 class FedEmd(Selector):
     """Draw by distance from the global label distribution, less a growing share of the distance from what was seen.
 
+    D_g are the label counts of all clients, D_c those of everyone chosen so far, D_i a client's own, t the round:
+
+        P(i) = softmax( EMD(D_g, D_i) - t beta EMD(D_c, D_i) )
+
     beta: how fast the pull towards what was already seen grows; the paper uses 0.008 to 0.01 on Fashion-MNIST, and
     0.1 calls Mavericks too rarely. With beta=auto the selection is rehearsed over all rounds before training, and
     beta is chosen so that a Maverick's mean chance in a draw is 1/N, give or take `tolerance` times 1/N; the notes

@@ -37,10 +37,13 @@ _MOST_IN_FULL_Z = 2_000  # observations, and clients: together they take about a
 class Nccb(Selector):
     """Explore every cluster of similar clients, then take the highest upper bounds of a neural reward estimate.
 
-    Clients send a fingerprint of their data once and are clustered by it. One client is drawn from each cluster that
-    was called at most `explore` times; places that are left go to the highest f(x) + gamma sqrt(g^T Z^-1 g / w): f is
-    a network of width w with gradient g, and Z = ridge I + sum g g^T / w over all reports. The reward of a client is
-    its utility, n_i times the root mean square of its losses.
+    Clients send a fingerprint x of their data once and are clustered by it. One client is drawn from each cluster that
+    was called at most `explore` times; places that are left go to the highest bound. f is a network of width w with
+    gradient g, and the reward it learns is a client's utility:
+
+        bound   = f(x) + gamma sqrt(g^T Z^-1 g / w),   Z = ridge I + sum g g^T / w
+        utility = n_i sqrt(mean squared loss)
+
     explore: the paper's k; every cluster is explored k + 1 times. clusters: their number; 0 is the root of N, and at
     least the size of a cohort. ridge: the paper's lambda. rate, steps: of gradient descent after each round, from
     where the last one ended. z: diag keeps the diagonal of Z alone; full is exact, for up to 2,000 clients and the last
