@@ -67,7 +67,7 @@ class World:
 
     def durations(self, ids: Ids, steps: np.ndarray, megabytes: float, index: int) -> np.ndarray:
         """Simulated seconds each client needs for so many steps and so much traffic in this round."""
-        stretch = self._latency.stretch(ids, stream(self.seed, "latency", index))
+        stretch = self._latency.stretch(ids, index, stream(self.seed, "latency", index))
         return np.asarray(self._usual(ids, steps, megabytes) * stretch)
 
     def _usual(self, ids: Ids, steps: np.ndarray, megabytes: float) -> np.ndarray:
