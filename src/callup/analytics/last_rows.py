@@ -16,12 +16,35 @@ def no_rows() -> PerClient:
     return PerClient(np.empty(0), np.float32)
 
 
+def table(memory: PerClient, ids: Ids, sent: Ids, rows: np.ndarray, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of these clients as they will be once `rows` have been kept, and a mask: who has one. Keeps nothing.
+
+    `ids` are sorted, and whoever sent a row is among them.
+    """
+    known = memory.knows(ids)
+    if not len(sent):
+        return memory.get(ids), known
+    _check_length(memory, rows, who)
+    out = memory.get(ids) if memory.default.size else np.zeros((len(ids), rows.shape[1]), np.float32)
+    places = np.searchsorted(ids, sent)
+    out[places], known[places] = _kept(rows), True
+    return out, known
+
+
 def with_rows(memory: PerClient, ids: Ids, rows: np.ndarray, who: str) -> PerClient:
     """The memory after these clients sent these rows; a row of another length than those before is refused."""
-    length, known = rows.shape[1], memory.default.shape[0]
-    if not known:
-        memory = PerClient(np.zeros(length), np.float32)
-    elif length != known:
-        raise InputError(f"{who}: clients sent vectors of {known} numbers before, now of {length}")
-    memory.set(ids, np.clip(rows, -_MOST, _MOST).astype(np.float32))
+    _check_length(memory, rows, who)
+    if not memory.default.size:
+        memory = PerClient(np.zeros(rows.shape[1]), np.float32)
+    memory.set(ids, _kept(rows))
     return memory
+
+
+def _kept(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip(rows, -_MOST, _MOST), np.float32)
+
+
+def _check_length(memory: PerClient, rows: np.ndarray, who: str) -> None:
+    known, length = memory.default.size, rows.shape[1]
+    if known and length != known:
+        raise InputError(f"{who}: clients sent vectors of {known} numbers before, now of {length}")
