@@ -54,7 +54,7 @@ class Oort(Selector):
     drawn from, see below.
 
     Where neither duration nor latency is known all clients count as quick. The paper asks 1.3 times as many clients as
-    it needs: set overcommit. The presets are the defaults of two repositories of the authors; paper is the default.
+    it needs: set overcommit. The presets carry the defaults of two repositories of the authors; paper is the default.
 
     Differs from the paper: U_i is scaled to 0..1 as in the authors' code, but on the range after the cut, and the
     highest utility is always cut, so that one absurd report leaves the order of the others as it was. New clients are
