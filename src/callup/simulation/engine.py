@@ -20,6 +20,7 @@ from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
 from callup.core.verify import ask, check_size, kept
+from callup.simulation.auxiliary import auxiliary_set
 from callup.simulation.contribution import server_signals
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
@@ -41,6 +42,8 @@ class Engine:
         self.world = World(settings)
         check_size(self.selector, len(self.world.clients))
         self.asks = supply(self.selector, filtered=self.filter is not None)
+        judged = any(a.signal.name == "class_gradients" for a in self.asks)
+        self.auxiliary = auxiliary_set(self.world.validation) if judged else None
         self.visible = self.world.profile(a.signal.name for a in self.asks if a.time == "profile")
         plan = Plan(settings.k, settings.rounds, self.world.classes)
         for role, method in self._methods():
@@ -148,6 +151,8 @@ class Engine:
         if "update" in wants:
             have["update"] = trained.models - self.model
         signals = {name: have[name] for name in wants}
+        if self.auxiliary is not None:  # taken here, so that a model whose scores overflow is set aside with its reply
+            signals["class_gradients"] = self.world.backend.class_gradients(trained.models, self.auxiliary)
         sizes = self.world.clients.of("num_examples", ids)
         return Replies(ids, self.model, trained.models, sizes, trained.local_steps, signals)
 
@@ -173,8 +178,7 @@ class Engine:
         self, replies: Replies, used: np.ndarray, bench: ModelBench, index: int
     ) -> dict[str, np.ndarray]:
         """What the server works out from the replies, where the selector asked for it."""
-        rng = stream(self.settings.seed, "server", index)
-        signals = server_signals(self.asks, bench, replies, rng)
+        signals = server_signals(self.asks, bench, replies, stream(self.settings.seed, "server", index))
         if any(a.signal.name == "kept" for a in self.asks):
             signals["kept"] = used.astype(np.float64)
         return signals

@@ -18,7 +18,7 @@ _SUPPLIED: dict[Time, set[str]] = {
     "profile": {"num_examples", "label_counts", "latency", "features"},
     "probe": {"loss", "batch_loss", "accuracy", "gradient"},
     "reply": {"loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "local_steps", "duration"},
-    "server": {"contribution"},
+    "server": {"contribution", "class_gradients"},
 }
 _FORWARD_SHARE = 1 / 3  # of a training step: no backward pass
 

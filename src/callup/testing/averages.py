@@ -130,4 +130,5 @@ def _cohort(index: int) -> Ids:
 
 
 def _with_models(replies: Replies, models: np.ndarray) -> Replies:
-    return Replies(replies.ids, replies.start, models, replies.num_examples, replies.local_steps)
+    """The same clients with other models, all after one step: FedNova weighs updates by the steps they took."""
+    return Replies(replies.ids, replies.start, models, replies.num_examples, np.ones(len(replies.ids)))
