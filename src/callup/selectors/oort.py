@@ -63,7 +63,7 @@ class Oort(Selector):
     clients come when nobody else is left, so k clients are always named. Rounds are those a client reported in,
     whether or not it was asked more often. The pacer sees utilities after the cut, of known clients only, and skips
     rounds without any. The paper's text was not at hand: epsilon, decay, cutoff, alpha, window and T's beginning at one
-    step agree with code that others wrote from it; 20 s, the cap of 10 and its 30 % could not be checked.
+    step agree with code that others wrote from it; 20 s and the cap of 10 could not be checked.
     """
 
     explore: float = 0.9

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from callup.core.errors import InputError
 from callup.core.index import Ids, Index
+from callup.simulation.json_file import read_json
 
 _KINDS = ("seconds_per_step", "factors")
 
@@ -34,12 +33,7 @@ class Paces:
 
 def read_paces(file: str) -> tuple[Paces | None, Paces | None]:
     """{"seconds_per_step": {"0": 0.02}} and {"factors": {"0": [1, 1.5]}}, either or both; the second by round."""
-    try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the trace {file}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # broken JSON, broken UTF-8 and endless brackets alike
-        raise InputError(f"{file} is not JSON: {error}") from error
+    content = read_json(file)
     if not isinstance(content, dict) or not content or not content.keys() <= set(_KINDS):
         raise InputError(f'{file} must hold {{"seconds_per_step": ...}}, {{"factors": ...}} or both, and nothing else')
     speeds, factors = (_table(file, kind, content[kind]) if kind in content else None for kind in _KINDS)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from callup.core.errors import InputError
 from callup.core.index import Ids
+from callup.simulation.json_file import read_json
 
 
 @dataclass(frozen=True)
@@ -29,12 +28,7 @@ class Timetable:
 
 def read_trace(file: str) -> Timetable:
     """{"rounds": {"1": [0, 3], "2": []}} or {"clients": {"0": [[1, 5], [9, 9]]}}; rounds count from 1."""
-    try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the trace {file}: {error.strerror}") from error
-    except ValueError as error:  # broken JSON and broken UTF-8 alike
-        raise InputError(f"{file} is not JSON: {error}") from error
+    content = read_json(file)
     if not isinstance(content, dict) or len(content) != 1 or not content.keys() <= {"rounds", "clients"}:
         raise InputError(f'{file} must hold {{"rounds": ...}} or {{"clients": ...}} and nothing else')
     kind, table = next(iter(content.items()))
@@ -67,7 +61,7 @@ def _by_client(file: str, table: dict[int, Any]) -> list[tuple[int, int, int]]:
 
 def _number(file: str, kind: str, key: str) -> int:
     lowest = 1 if kind == "rounds" else 0
-    if not (key.isascii() and key.isdigit() and len(key) < 19 and int(key) >= lowest):
+    if not (key.isascii() and key.isdigit() and len(key) < 19 and str(int(key)) == key and int(key) >= lowest):
         raise InputError(f"{file}: '{key}' under '{kind}' must be a whole number from {lowest}")
     return int(key)
 
