@@ -112,25 +112,47 @@ def test_explore_must_not_be_negative():
         callup.selector("astraea:explore=-1")
 
 
+def test_a_sweep_calls_everyone_once_before_the_greedy_choice():
+    rng = np.random.default_rng(1)
+    clients = callup.Clients(range(11), label_counts=rng.integers(1, 50, (11, 5)))
+    selector, asked = started("astraea:fed-cucb+", clients, 4), []
+    for index in range(1, 4):
+        chosen = select(selector, clients, 4, index=index)
+        assert chosen.notes["swept"] == (4 if index < 3 else 3)
+        asked += chosen.ids[: int(chosen.notes["swept"])].tolist()
+        assert len(chosen.ids) == 4
+        selector.update(callup.Feedback(index, chosen.ids, {}, clients))
+    assert sorted(asked) == list(range(11))
+    # The one place left in the third round went to whoever balances the three, not to one of them again.
+    pool = clients.of("label_counts", chosen.ids[:3]).sum(axis=0)
+    rest = [i for i in range(11) if i not in chosen.ids[:3]]
+    assert chosen.ids[3] == min(rest, key=lambda i: entropy(pool + clients.all("label_counts")[i]))
+    assert select(selector, clients, 4, index=4).notes["swept"] == 0
+
+
 CIFAR = np.repeat(np.arange(10), 5000)
 
 
 @pytest.mark.parametrize(("alpha", "published", "spread"), [(0.1, 0.83, 0.18), (0.2, 0.68, 0.05), (0.5, 0.43, 0.04)])
 def test_table_6_of_fed_cbs(alpha, published, spread):
-    """Mean QCID (x 1e-2) of Fed-cucb+: 200 clients, 60 available, 10 chosen, 20 rounds of each of 20 federations."""
+    """Mean QCID (x 1e-2) of Fed-cucb+: 200 clients, 60 available, 10 chosen, 3,000 rounds of each of 24 federations.
+
+    The sweep is played; the rest of the 3,000 rounds, all alike in law, is taken to go on as its first 20.
+    """
     law, means = AVAILABILITIES.make("uniform"), []
-    for seed in range(20):
+    for seed in range(24):
         split = PARTITIONS.make(f"dirichlet-balanced:alpha={alpha}").split(CIFAR, 10, callup.stream(seed, "partition"))
         clients = callup.Clients(split.ids, label_counts=split.label_counts(CIFAR, 10))
-        selector, reached = started("astraea", clients, 10), []
-        for index in range(1, 21):
+        selector, sweep, after, index = started("astraea:fed-cucb+", clients, 10), [], [], 0
+        while len(after) < 20:
+            index += 1
             ids = law.available(clients, index, callup.stream(seed, "available", index))
-            chosen = select(selector, clients, 10, index, seed, ids).ids
-            selector.update(callup.Feedback(index, chosen, {}, clients))
-            reached.append(100 * qcid(clients.of("label_counts", chosen)))
-        means.append(np.mean(reached))
-    # The published spread over 4 runs and three standard errors of our own mean, wrong once in 700 seeds if the truth
-    # is at the edge of the spread. Over 100 federations our means are 0.73, 0.61, 0.41; random: 8.2, 7.5, 5.9.
+            chosen = select(selector, clients, 10, index, seed, ids)
+            selector.update(callup.Feedback(index, chosen.ids, {}, clients))
+            reached = 100 * qcid(clients.of("label_counts", chosen.ids))
+            (sweep if chosen.notes["swept"] else after).append(reached)
+        means.append((sum(sweep) + (3000 - len(sweep)) * np.mean(after)) / 3000)
+    # Seeded. With three standard errors of our own mean a truth at the edge of the published spread fails once in 700.
     error = np.std(means, ddof=1) / np.sqrt(len(means))
     assert abs(np.mean(means) - published) < spread + 3 * error
-    assert 3 * error < 0.2
+    assert 3 * error < 0.15  # random selection has 8.2, 7.5 and 5.9
