@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import callup.testing
 from callup import Clients, Feedback, Plan, Round, selector, stream
 from callup.core.errors import UsageError
 
@@ -188,6 +189,12 @@ def test_equal_latencies_are_split_by_the_seed_not_by_ids():
         chosen = made.select(Round(2, clients.ids, clients, stream(0)), 4)
         splits.add(tuple(sorted(chosen.ids.tolist())))
     assert len(splits) > 1  # 70 splits are equally likely
+
+
+@pytest.mark.parametrize("tier_by", ["latency", "accuracy"])
+def test_every_check_passes_also_when_chances_are_set_anew(tier_by):
+    # At the usual interval the checks see a single round that measures.
+    callup.testing.check_selector(lambda: selector(f"tifl:tiers=3,interval=2,tier_by={tier_by}"))
 
 
 @pytest.mark.parametrize("spec", ["tifl:tiers=0", "tifl:interval=0"])
