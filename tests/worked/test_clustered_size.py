@@ -54,6 +54,22 @@ def test_the_expected_weight_of_a_client_is_exactly_its_share_of_the_data(sizes,
     assert mean == [Fraction(size, sum(sizes)) for size in sizes]
 
 
+def test_the_largest_are_poured_first():
+    # n = (1, 3, 2, 4) and k = 2: masses 8, 6, 4, 2 in the order of size into urns of 10. The first urn holds 8 of client
+    # 3 and 2 of client 1; the second 4 of client 1, 4 of client 2 and 2 of client 0.
+    found = {}
+    for times in outcomes([1, 3, 2, 4], 2):
+        found[tuple(times.tolist())] = found.get(tuple(times.tolist()), 0) + 1
+    assert found == {
+        (0, 1, 0, 1): 8 * 4,
+        (0, 0, 1, 1): 8 * 4,
+        (1, 0, 0, 1): 8 * 2,
+        (0, 2, 0, 0): 2 * 4,
+        (0, 1, 1, 0): 2 * 4,
+        (1, 1, 0, 0): 2 * 2,
+    }
+
+
 def test_no_client_is_drawn_far_from_its_share():
     # 7 of 9 samples, 3 draws: 2 1/3 expected, so 2 or 3. Independent draws would give 0 to 3.
     assert {times[0] for times in outcomes([7, 1, 0, 1], 3)} == {2, 3}
