@@ -55,8 +55,8 @@ def test_the_expected_weight_of_a_client_is_exactly_its_share_of_the_data(sizes,
 
 
 def test_the_largest_are_poured_first():
-    # n = (1, 3, 2, 4) and k = 2: masses 8, 6, 4, 2 in the order of size into urns of 10. The first urn holds 8 of client
-    # 3 and 2 of client 1; the second 4 of client 1, 4 of client 2 and 2 of client 0.
+    # n = (1, 3, 2, 4) and k = 2: masses 8, 6, 4, 2 in the order of size into urns of 10. The first urn holds 8 of
+    # client 3 and 2 of client 1; the second 4 of client 1, 4 of client 2 and 2 of client 0.
     found = {}
     for times in outcomes([1, 3, 2, 4], 2):
         found[tuple(times.tolist())] = found.get(tuple(times.tolist()), 0) + 1
