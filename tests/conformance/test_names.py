@@ -8,32 +8,12 @@ from callup.core.catalogue import AVERAGES, FILTERS, SELECTORS
 
 TESTS = Path(__file__).resolve().parents[1]
 
-METHODS = [
-    "random",
-    "by-size",
-    "balanced",
-    "all",
-    "fedacs",
-    "fedemd",
-    "fed-cbs",
-    "fedcm-ucb",
-    "fedcm-ts",
-    "nccb",
-    "power-of-choice",
-    "active-fl",
-    "fed-cucb",
-    "astraea",
-    "shapley",
-    "influence",
-    "tifl",
-    "fedfast",
-    "oort",
-    "k-linucb",
-    "divfl",
-    "clustered-size",
-    "clustered-similarity",
-    "fedcor",
-]
+METHODS = (
+    *("random", "by-size", "balanced", "all"),
+    *("fedacs", "fedemd", "fed-cbs", "fedcm-ucb", "fedcm-ts", "nccb"),
+    *("power-of-choice", "active-fl", "fed-cucb", "astraea", "shapley", "influence", "tifl", "fedfast", "oort"),
+    *("k-linucb", "divfl", "clustered-size", "clustered-similarity", "fedcor"),
+)
 
 
 def test_every_promised_name_is_there() -> None:

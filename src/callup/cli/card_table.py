@@ -19,8 +19,10 @@ def card_table(kind: str, cards: list[CardData]) -> Table:
     """The table of one kind; each cell holds a fact and, dimmed below it, a second one."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, leading=1, expand=True)
     columns = _SIGNALS if kind == SIGNAL_KIND else _SELECTORS if kind == "selectors" else _OTHERS
-    for heading, share, _, _ in columns:
-        table.add_column(heading, ratio=share, overflow="fold")
+    longest = max((len(card["name"]) for card in cards), default=0)
+    for i, (heading, share, _, _) in enumerate(columns):
+        # A name broken over two lines can be neither copied nor searched for.
+        table.add_column(heading, ratio=share, overflow="fold", min_width=longest if i == 0 else None)
     for card in cards:
         table.add_row(
             *(_cell(upper(card), lower(card), first=i == 0) for i, (_, _, upper, lower) in enumerate(columns))
