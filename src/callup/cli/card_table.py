@@ -21,8 +21,9 @@ def card_table(kind: str, cards: list[CardData]) -> Table:
     columns = _SIGNALS if kind == SIGNAL_KIND else _SELECTORS if kind == "selectors" else _OTHERS
     longest = max((len(card["name"]) for card in cards), default=0)
     for i, (heading, share, _, _) in enumerate(columns):
-        # A name broken over two lines can be neither copied nor searched for.
-        table.add_column(heading, ratio=share, overflow="fold", min_width=longest if i == 0 else None)
+        # A name broken over two lines can be neither copied nor searched for, so its column has a width of its own.
+        width, ratio = (max(longest, share), None) if i == 0 else (None, share)
+        table.add_column(heading, width=width, ratio=ratio, overflow="fold")
     for card in cards:
         table.add_row(
             *(_cell(upper(card), lower(card), first=i == 0) for i, (_, _, upper, lower) in enumerate(columns))
