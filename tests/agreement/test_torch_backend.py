@@ -256,6 +256,6 @@ def test_without_torch_one_sentence_says_how_to_get_it(make: Make, monkeypatch: 
 def test_auto_is_torch_for_a_module(make: Make, models: Any) -> None:
     loop = make(Loop, Mlp((64, 3)))
     for name in ("auto", "torch"):
-        made = make_backend(name, loop.data, Module(models.make_plain_cnn), loop.shards, PLAIN, 0)
+        made = make_backend(name, loop.data, Module(models.make_cnn), loop.shards, PLAIN, 0)
         assert type(made) is Torch
     assert type(make_backend("torch", loop.data, loop.model, loop.shards, PLAIN, 0)) is Torch

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from callup.core.errors import UsageError, suggest
+from callup.core.errors import CallupError, UsageError, suggest
 from callup.partition.scheme import Shards
 from callup.simulation.augment import image_shape
 from callup.simulation.backends.base import Backend
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Model, Module
 
-BACKENDS = ("auto", "loop", "numpy", "torch")
+BACKENDS = ("auto", "loop", "numpy", "torch", "compiled")
 
 
 def make_backend(
     name: str, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int, workers: int = 1
 ) -> Backend:
-    """`auto` is numpy for an Mlp and torch for a module; `workers` are the torch backend's."""
+    """`auto` is numpy for an Mlp; for a module it is compiled, if numba is here and the kernels know it, or else torch.
+
+    `workers` are processes for the torch backend and threads for the compiled one.
+    """
     if name not in BACKENDS:
         raise UsageError(f"unknown backend '{name}'{suggest(name, BACKENDS)}")
     if name in ("loop", "numpy") and isinstance(model, Module):
         raise UsageError(f"backend '{name}' cannot train a torch module; use backend 'torch' or 'auto' for this task")
     if local.augment != "none":
         image_shape(data.train.x.shape[1:])
+    if name == "compiled" and not isinstance(model, Module):
+        raise UsageError("backend 'compiled' trains convolutional networks only; use 'numpy' or 'auto' for this task")
     if name == "torch" or isinstance(model, Module):
         from callup.simulation.backends.torch import Torch
 
-        return Torch(data, model, shards, local, seed, workers)
+        torch = Torch(data, model, shards, local, seed, workers)
+        if name == "torch" or not isinstance(model, Module):
+            return torch
+        return _compiled(torch, model, workers, only=name == "compiled")
     if name == "loop":
         from callup.simulation.backends.loop import Loop
 
@@ -33,3 +41,18 @@ def make_backend(
     from callup.simulation.backends.batched import Batched
 
     return Batched(data, model, shards, local, seed)
+
+
+def _compiled(torch: Backend, model: Module, workers: int, only: bool) -> Backend:
+    """The same network in compiled kernels; where that cannot be, torch itself or, if only they will do, the reason."""
+    from callup.simulation.backends.compiled.plan import find_plan
+
+    try:
+        plan = find_plan(model, torch.data.train.x.shape[1:])
+    except CallupError:
+        if only:
+            raise
+        return torch
+    from callup.simulation.backends.compiled.backend import Compiled
+
+    return Compiled(torch, plan, workers)

@@ -54,6 +54,13 @@ def loss_and_gradient(
     flat: np.ndarray, sizes: tuple[int, ...], x: np.ndarray, y: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Mean cross-entropy and its gradient, as a flat vector."""
+    return pull(flat, sizes, x, y)[:2]
+
+
+def pull(
+    flat: np.ndarray, sizes: tuple[int, ...], x: np.ndarray, y: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mean cross-entropy, its gradient as a flat vector, and its gradient with respect to the first layer's sums."""
     *inputs, logits = activations(flat, sizes, x)
     # d loss / d scores = (softmax - one-hot) / samples
     error = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -69,4 +76,4 @@ def loss_and_gradient(
         if depth:
             # ReLU passes the error on only where its output was above zero.
             error = (error @ weights) * (inner > 0)
-    return float(losses(logits, y).mean()), gradient
+    return float(losses(logits, y).mean()), gradient, error

@@ -1,0 +1,1 @@
+"""Small convolutional networks in compiled kernels; needs numba."""
