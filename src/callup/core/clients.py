@@ -105,18 +105,18 @@ def _column(name: str, value: Any, order: np.ndarray, ids: Ids) -> np.ndarray:
     except ValueError as error:
         raise InputError(f"{name}: every client needs a row of the same length") from error
     shape = _shape(name)
-    if shape is not None:
-        if array.dtype.kind not in "biuf":
-            raise InputError(f"{name} must be numbers, got {array.dtype}")
-        array = array.astype(np.float64)
+    if shape is not None and array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be numbers, got {array.dtype}")
     n = len(order)
     expected = {"number": (n,), "row": (n, -1), "pairs": (n, n), "total": (-1,), None: (n, *[-1] * (array.ndim - 1))}
     wanted = expected[shape]
     if len(wanted) != array.ndim or any(w not in (-1, got) for w, got in zip(wanted, array.shape, strict=True)):
         shown = ", ".join("any" if w == -1 else str(w) for w in wanted)
         raise InputError(f"{name} must have shape ({shown}), got {array.shape}")
+    # One copy, which is the table's own: in order, and of float64 where the vocabulary says what it holds.
     if shape != "total":
         array = array[np.ix_(order, order)] if shape == "pairs" else array[order]
+    array = array.astype(array.dtype if shape is None else np.float64, copy=shape == "total")
     if shape is not None:
         _check_values(name, array, ids, shape)
     return _frozen(np.ascontiguousarray(array))
@@ -129,6 +129,9 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 def _check_values(name: str, array: np.ndarray, ids: Ids, shape: Shape) -> None:
     lowest = SIGNALS[name].lowest
+    ends = array.min(initial=np.inf), array.max(initial=-np.inf)  # NaN, if there is one
+    if not array.size or (np.isfinite(ends).all() and (lowest is None or ends[0] >= lowest)):
+        return
     bad = ~np.isfinite(array)
     if lowest is not None:
         bad |= array < lowest

@@ -48,9 +48,20 @@ class Index:
         if self._dense:
             here = (ids >= 0) & (ids < len(self.ids))
             return (ids if here.all() else np.where(here, ids, 0)).astype(np.intp), here
+        if len(ids) > len(self.ids) and (ids[1:] > ids[:-1]).all():
+            return self._found_from_here(ids)
         rows = np.searchsorted(self.ids, ids)
         rows[rows == len(self.ids)] = 0
         here = self.ids[rows] == ids
+        return rows, here
+
+    def _found_from_here(self, ids: Ids) -> tuple[np.ndarray, np.ndarray]:
+        """The same for more ids than are here, sorted and distinct: fewer searches when those here look for theirs."""
+        places = np.searchsorted(ids, self.ids)
+        places[places == len(ids)] = 0
+        met = np.flatnonzero(ids[places] == self.ids)
+        rows, here = np.zeros(len(ids), np.intp), np.zeros(len(ids), bool)
+        rows[places[met]], here[places[met]] = met, True
         return rows, here
 
     def rows(self, ids: Ids) -> np.ndarray:

@@ -15,6 +15,7 @@ from callup.core.errors import UsageError
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 14  # ids hashed at a time: 128 kB, so that the many steps of a hash stay in the processor's cache
 
 
 def check_seed(seed: int) -> int:
@@ -35,19 +36,31 @@ def client_uniforms(rng: np.random.Generator, ids: np.ndarray) -> np.ndarray:
     Takes a single key from `rng`, then hashes every id with it, so losing one client does not reshuffle the rest.
     """
     key = rng.integers(0, 2**64, dtype=np.uint64)
+    names = np.asarray(ids, np.int64).view(np.uint64)
+    out = np.empty(len(names))
     with np.errstate(over="ignore"):
-        mixed = _splitmix(_splitmix(ids.astype(np.int64).view(np.uint64) + key * _STEP) ^ key)
-    # 52 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
-    # With 53 the half is lost to rounding and 1 occurs.
-    return ((mixed >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        first = key * _STEP
+        for at in range(0, len(names), _BLOCK):
+            mixed = names[at : at + _BLOCK] + first
+            _splitmix(mixed)
+            mixed ^= key
+            _splitmix(mixed)
+            # 52 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
+            # With 53 the half is lost to rounding and 1 occurs.
+            out[at : at + _BLOCK] = mixed >> np.uint64(12)
+    out += 0.5
+    out *= 2.0**-52
+    return out
 
 
-def _splitmix(x: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64: every input bit reaches every output bit."""
-    x = x + _STEP
-    x = (x ^ (x >> np.uint64(30))) * _MIX_1
-    x = (x ^ (x >> np.uint64(27))) * _MIX_2
-    return np.asarray(x ^ (x >> np.uint64(31)))
+def _splitmix(x: np.ndarray) -> None:
+    """The finaliser of SplitMix64, in place: every input bit reaches every output bit."""
+    x += _STEP
+    x ^= x >> np.uint64(30)
+    x *= _MIX_1
+    x ^= x >> np.uint64(27)
+    x *= _MIX_2
+    x ^= x >> np.uint64(31)
 
 
 def _words(path: tuple[str | int, ...]) -> tuple[int, ...]:

@@ -65,11 +65,11 @@ class ActiveFl(Selector):
         valuation = self.valuation_.get(ids)
         # Algorithm 1: the floor(alpha1 N) lowest valuations have no chance in this round.
         dropped = floor_share(self.alpha1, len(ids))
-        kept = np.isin(ids, draws.top(ids, valuation, len(ids) - dropped, now.rng))
+        kept = draws.among_top(ids, valuation, len(ids) - dropped, now.rng)
         log_weights = np.where(kept, self._exponents(valuation), -np.inf)
         by_value = draws.weighted(ids, log_weights, floor_share(1 - self.alpha3, size), now.rng)
         # The rest of the cohort: uniformly from everyone who is not in it yet.
-        others = ids[~np.isin(ids, by_value)]
+        others = np.delete(ids, np.searchsorted(ids, by_value))
         chosen = np.concatenate([by_value, draws.uniform(others, size - len(by_value), now.rng)])
         return Selection(
             chosen,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from callup.core.errors import InputError, UsageError
 from callup.core.per_client import PerClient
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection, check_k
+
+_BLOCK = 1 << 15  # clients at a time: their numbers stay in the processor's cache
 
 
 @SELECTORS.add(
@@ -88,17 +91,25 @@ class FedCbs(Selector):
         left = np.ones(len(ids), bool)
         drawn: list[int] = []
         reached: list[float] = []
+        qcid = np.empty(len(ids))
+        parts = [slice(at, at + _BLOCK) for at in range(0, len(ids), _BLOCK)]
         for m in range(1, min(k, len(ids)) + 1):
             # Section 3.3: P(C_m = c) ~ QCID(M_{m-1} + c)^-beta_m, in log space; the first draw adds the bonus.
-            qcid = _qcid(inside + 2 * cross + own, samples + size, self.classes_)
-            log_weights = -self._beta(m) * np.log(np.maximum(qcid, self.floor))
+            for part in parts:
+                qcid[part] = _qcid(inside + 2 * cross[part] + own[part], samples + size[part], self.classes_)
+            could = left & holds
+            rows = self._contenders(qcid, could, m) if could.any() else np.flatnonzero(left)
+            log_weights = np.maximum(qcid[rows], self.floor)
+            np.log(log_weights, out=log_weights)
+            log_weights *= -self._beta(m)
             if m == 1:
-                log_weights = np.logaddexp(log_weights, self._log_bonus(now.index, times))
-            rows = np.flatnonzero(left)
-            pick = draws.weighted(ids[rows], np.where(holds, log_weights, -np.inf)[rows], 1, now.rng)
+                log_weights = np.logaddexp(log_weights, self._log_bonus(now.index, times[rows]))
+            log_weights[~could[rows]] = -np.inf
+            pick = draws.weighted(ids[rows], log_weights, 1, now.rng)
             row = int(np.searchsorted(ids, pick[0]))
             samples, inside = samples + size[row], inside + 2 * cross[row] + own[row]
-            cross += products_with(row)
+            for part in parts:
+                cross[part] += products_with(row, part)
             left[row] = False
             drawn.append(row)
             reached.append(float(qcid[row]))
@@ -110,6 +121,18 @@ class FedCbs(Selector):
             scores={"qcid": np.array(reached), "times_chosen": times[drawn] - 1},
             notes=notes | {"qcid": reached[-1]} if samples > 0 else notes,
         )
+
+    def _contenders(self, qcid: np.ndarray, could: np.ndarray, m: int) -> np.ndarray | slice:
+        """Everyone, or, when the exponent leaves a chance to few, the rows of those: the rest is spared the logarithm.
+
+        A weight below e^-41 of the largest has no chance, see `draws.weighted`; here with room for rounding.
+        """
+        if m == 1:  # the bonus is still to come
+            return slice(None)
+        least = max(float(qcid.min(where=could, initial=np.inf)), self.floor)
+        reach = 42 / self._beta(m) + 1e-9 * abs(math.log(least))
+        near = could & ~(qcid > least * math.exp(min(reach, 700.0)))
+        return np.flatnonzero(near) if np.count_nonzero(near) < len(near) // 4 else slice(None)
 
     def _pool(self, now: Round, k: int) -> np.ndarray:
         """Whom to draw from: everyone here, or so many of them, never fewer than k; sorted."""
@@ -127,13 +150,18 @@ class FedCbs(Selector):
         self.times_.add(feedback.asked, 1.0)
 
 
-def _inner_products(clients: Clients, ids: np.ndarray) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
-    """S[n,n] of each client, and a function from a row to its S[n,c] with every c; never the N x N matrix."""
+def _inner_products(clients: Clients, ids: np.ndarray) -> tuple[np.ndarray, Callable[[int, slice], np.ndarray]]:
+    """S[n,n] of each client, and a function from a row to its S[n,c] with a part of all c; never the N x N matrix."""
     if "label_counts" in clients:
-        counts = clients.of("label_counts", ids)
-        return np.square(counts).sum(axis=1), lambda row: np.asarray(counts @ counts[row])
+        counts = clients.all("label_counts")
+        own = clients.derived("squares of label_counts", lambda: np.square(counts).sum(axis=1))
+        by_class = clients.derived("label_counts by class", lambda: np.ascontiguousarray(counts.T))
+        if len(ids) < len(clients):
+            rows = clients.index.rows(ids)
+            own, by_class = own[rows], by_class[:, rows]
+        return own, lambda row, part: np.asarray(by_class[:, row] @ by_class[:, part])
     gram, rows = clients.all("label_gram"), clients.index.rows(ids)
-    return np.diagonal(gram)[rows], lambda row: np.asarray(gram[rows[row], rows])
+    return np.diagonal(gram)[rows], lambda row, part: np.asarray(gram[rows[row], rows[part]])
 
 
 def _qcid(products: np.ndarray, samples: np.ndarray, classes: int) -> np.ndarray:

@@ -96,7 +96,7 @@ class FedAcs(Selector):
         size = min(max(round(self.pool * n), k), n)
         exact = self.redraw == "exact" or (self.redraw == "auto" and size * n <= _MOST_DRAWS)
         # Lines 3-10: the pool. Line 11: a random cohort from it.
-        pool = now.available if size == n else np.sort(self._pool(now, size, exact))
+        pool = now.available if size == n else self._pool(now, size, exact)
         chosen = draws.uniform(pool, k, now.rng)
         alpha, beta = self._posterior(chosen)
         notes = {"pool": float(size), "exact_redraw": float(exact)}
@@ -109,9 +109,10 @@ class FedAcs(Selector):
         )
 
     def _pool(self, now: Round, size: int, exact: bool) -> np.ndarray:
-        """The clients that lead when each draws theta_i from its posterior, in the order they entered."""
+        """The clients that lead when each draws theta_i from its posterior, sorted."""
         if not exact:
-            return draws.top(now.available, now.rng.beta(*self._posterior(now.available)), size, now.rng)
+            theta = now.rng.beta(*self._posterior(now.available))
+            return np.asarray(now.available[draws.among_top(now.available, theta, size, now.rng)])
         left = draws.uniform(now.available, len(now.available), now.rng)  # in random order: argmax takes the first tie
         pool = np.empty(0, np.int64)
         while len(pool) < size:
@@ -123,7 +124,7 @@ class FedAcs(Selector):
                 theta[step + 1 :, leaders[step]] = -1.0  # who is in the pool draws no more
             pool = np.concatenate([pool, left[leaders]])
             left = np.delete(left, leaders)
-        return pool
+        return np.sort(pool)
 
     def _posterior(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Beta(A_i + 1, B_i + 1)."""

@@ -13,7 +13,6 @@ from callup.core.clients import Clients
 from callup.core.errors import InputError
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
-from callup.core.randomness import client_uniforms
 from callup.core.selector import Selector
 from callup.core.types import Plan, Round, Selection
 
@@ -49,11 +48,9 @@ class FedFast(Selector):
 
     def select(self, now: Round, k: int) -> Selection:
         ids, group = now.available, self._groups(now.clients, now.available)
-        shuffled = np.lexsort((client_uniforms(now.rng, ids), group))
-        _, first = np.unique(group[shuffled], return_index=True)
-        one_of_each = np.sort(ids[shuffled[first]])
-        called = draws.uniform(one_of_each, k, now.rng)
-        fill = draws.uniform(np.setdiff1d(ids, called), k - len(called), now.rng)
+        first = draws.one_of_each(ids, group, now.rng)
+        called = draws.uniform(np.sort(ids[first]), k, now.rng)
+        fill = draws.uniform(np.delete(ids, np.searchsorted(ids, called)), k - len(called), now.rng)
         chosen = np.concatenate([called, fill])
         of_chosen = group[np.searchsorted(ids, chosen)].astype(np.float64)
         return Selection(

@@ -19,7 +19,6 @@ from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
-from callup.core.randomness import client_uniforms
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection
 
@@ -115,8 +114,8 @@ class Nccb(Selector):
         cluster = self._clusters(now.clients, ids)
         unexplored = np.unique(cluster[self.calls_[cluster] <= self.explore])
         open_clusters = draws.uniform(unexplored, size, now.rng)
-        shuffled = np.lexsort((client_uniforms(now.rng, ids), cluster))
-        explorers = shuffled[np.searchsorted(cluster[shuffled], open_clusters)]
+        members = draws.one_of_each(ids, cluster, now.rng)
+        explorers = members[np.searchsorted(cluster[members], open_clusters)]
         # Lines 13-21: places that are left, by upper confidence bound.
         rest = size - len(explorers)
         rows = np.arange(len(ids)) if rest else explorers
