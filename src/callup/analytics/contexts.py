@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 
@@ -16,13 +18,33 @@ def unit_rows(features: np.ndarray, bits: bool) -> np.ndarray:
     >>> unit_rows(np.array([[1.0, 0.0, 1.0, 1.0]]), bits=True)
     array([[ 0.5, -0.5,  0.5,  0.5]])
     """
-    rows = 2.0 * features - 1.0 if bits else np.array(features, np.float64)
+    if bits:
+        return np.asarray((2.0 * features - 1.0) / np.sqrt(features.shape[1]))
+    rows = np.array(features, np.float64)
     # By the largest entry first: squares of enormous or tiny numbers leave the range of float64.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     np.divide(rows, largest, out=rows, where=largest > 0)
     length = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
     np.divide(rows, length, out=rows, where=length > 0)
     return np.asarray(rows)
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """The same for a whole federation, made for those rows that are asked for: nothing is kept besides the features."""
+
+    features: np.ndarray
+    bits: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.features.shape
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, rows: np.ndarray | slice) -> np.ndarray:
+        return unit_rows(self.features[rows], self.bits)
 
 
 def doubled(rows: np.ndarray) -> np.ndarray:

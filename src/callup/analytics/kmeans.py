@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,46 +19,63 @@ class Groups(NamedTuple):
     centres: np.ndarray
 
 
-def kmeans(rows: np.ndarray, groups: int, rng: np.random.Generator, iterations: int = 25) -> Groups:
+class Rows(Protocol):
+    """A table of numbers, or whatever can hand out parts of one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: np.ndarray | slice, /) -> np.ndarray: ...
+
+
+def kmeans(rows: Rows, groups: int, rng: np.random.Generator, iterations: int = 25) -> Groups:
     """Lloyd's rounds from the seeds of k-means++ (Arthur and Vassilvitskii, SODA 2007).
 
     Fewer groups come back when there are fewer different rows. With more than 64 rows for each group, the centres are
     found on a random sample; then every row joins the nearest. Rows are rounded to about 20 bits of the largest
     entry, and then all sums are exact: nothing hangs on the order in which a processor adds.
     """
-    table = np.asarray(rows, np.float64)
-    if table.ndim != 2 or not len(table) or not np.isfinite(table).all():
-        raise InputError(f"k-means needs a table of finite numbers with at least one row, got shape {table.shape}")
+    largest = _largest(rows) if len(rows.shape) == 2 and len(rows) else np.nan
+    if not np.isfinite(largest):
+        raise InputError(f"k-means needs a table of finite numbers with at least one row, got shape {rows.shape}")
     if groups < 1:
         raise InputError(f"k-means needs at least one group, got {groups}")
-    unit = _unit(table)
-    whole = np.rint(table / unit)
-    part = whole
-    if len(whole) > _SAMPLE * groups:
-        part = whole[np.sort(rng.choice(len(whole), _SAMPLE * groups, replace=False))]
+    unit = _unit(largest, rows.shape[1])
+    sampled = len(rows) > _SAMPLE * groups
+    chosen = np.sort(rng.choice(len(rows), _SAMPLE * groups, replace=False)) if sampled else slice(None)
+    part = np.rint(rows[chosen] / unit)
     centres = _seeds(part, groups, rng)
-    if len(centres) < min(groups, len(whole)) and part is not whole:
-        part, centres = whole, _seeds(whole, groups, rng)  # the sample held too few different rows
+    if len(centres) < min(groups, len(rows)) and sampled:
+        part = np.rint(rows[:] / unit)  # the sample held too few different rows
+        centres = _seeds(part, groups, rng)
     for _ in range(iterations):
         moved = _means(part, _assigned(part, centres))
         if np.array_equal(moved, centres):
             break
         centres = moved
-    used, labels = np.unique(_assigned(whole, centres), return_inverse=True)
+    used, labels = np.unique(_assigned(rows, centres, unit), return_inverse=True)
     return Groups(labels, centres[used] * unit)
 
 
 def nearest(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """The centre nearest to each row, by Euclidean distance."""
-    table = np.asarray(rows, np.float64)
-    unit = max(_unit(table), _unit(centres))
-    return _distances(np.rint(table / unit), np.rint(centres / unit))[0]
+    unit = _unit(max(_largest(rows), _largest(centres)), rows.shape[1])
+    return _distances(rows, np.rint(centres / unit), unit)[0]
 
 
-def _unit(table: np.ndarray) -> float:
+def _largest(rows: Rows) -> float:
+    """Of all entries, without their signs; not finite when one of them is not."""
+    step = max(1, _BLOCK // max(rows.shape[1], 1))
+    blocks = (rows[at : at + step] for at in range(0, len(rows), step))
+    return float(np.max([np.abs(block).max(initial=0.0) for block in blocks], initial=0.0))
+
+
+def _unit(largest: float, columns: int) -> float:
     """A power of two such that in multiples of it squared distances are whole numbers below 2^53."""
-    bits = min(20, (50 - int(np.ceil(np.log2(table.shape[1] + 1)))) // 2)
-    _, exponent = np.frexp(np.abs(table).max(initial=0.0))
+    bits = min(20, (50 - int(np.ceil(np.log2(columns + 1)))) // 2)
+    _, exponent = np.frexp(largest)
     return float(np.ldexp(1.0, max(int(exponent) - bits, -1000)))  # of the tiniest numbers none is left
 
 
@@ -77,9 +94,9 @@ def _seeds(rows: np.ndarray, groups: int, rng: np.random.Generator) -> np.ndarra
     return np.asarray(rows[chosen])
 
 
-def _assigned(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _assigned(rows: Rows, centres: np.ndarray, unit: float = 1.0) -> np.ndarray:
     """The nearest centre of each row; a centre that nobody is near takes the row that is farthest from its own."""
-    labels, apart = _distances(rows, centres)
+    labels, apart = _distances(rows, centres, unit)
     sizes = np.bincount(labels, minlength=len(centres))
     for empty in np.flatnonzero(sizes == 0):
         row = int(np.where(sizes[labels] > 1, apart, 0).argmax())
@@ -89,14 +106,14 @@ def _assigned(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _distances(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest centre of each row and the squared distance to it, a block of rows at a time."""
+def _distances(rows: Rows, centres: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest centre of each row and the squared distance to it, in whole units, a block of rows at a time."""
     labels, apart = np.empty(len(rows), np.intp), np.empty(len(rows))
     own, twice = np.square(centres).sum(axis=1), (-2 * centres).T
     step = max(1, _BLOCK // len(centres))
     room = np.empty((min(step, len(rows)), len(centres)))
     for at in range(0, len(rows), step):
-        block = rows[at : at + step]
+        block = np.rint(rows[at : at + step] / unit)
         # |row - centre|^2 without |row|^2, which is the same for every centre.
         relative = np.matmul(block, twice, out=room[: len(block)])
         relative += own

@@ -99,7 +99,9 @@ class KLinUcb(Selector):
 
     def _contexts(self, clients: Clients, ids: Ids) -> np.ndarray:
         """x of each client."""
-        table = clients.derived(f"unit rows, bits={self.bits_}", lambda: unit_rows(clients.all("features"), self.bits_))
-        if table.shape[1] != self.numbers_:
-            raise InputError(f"k-linucb: features had {self.numbers_} numbers when the run began, now {table.shape[1]}")
-        return np.concatenate([table[clients.index.rows(ids)], np.ones((len(ids), 1))], axis=1)
+        features = clients.of("features", ids)
+        if features.shape[1] != self.numbers_:
+            raise InputError(
+                f"k-linucb: features had {self.numbers_} numbers when the run began, now {features.shape[1]}"
+            )
+        return np.concatenate([unit_rows(features, self.bits_), np.ones((len(ids), 1))], axis=1)

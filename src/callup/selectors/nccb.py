@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from callup.analytics.contexts import are_bits, doubled, unit_rows
+from callup.analytics.contexts import UnitRows, are_bits, doubled
 from callup.analytics.kmeans import kmeans, nearest
 from callup.analytics.neural_ucb import DiagonalZ, FullZ
 from callup.analytics.reward_fit import Observed, fit
@@ -189,9 +189,9 @@ class Nccb(Selector):
     def _inputs(self, clients: Clients, ids: Ids) -> np.ndarray:
         return doubled(self._table(clients)[clients.index.rows(ids)])
 
-    def _table(self, clients: Clients) -> np.ndarray:
+    def _table(self, clients: Clients) -> UnitRows:
         """Everyone's context, a row of length 1."""
-        table = clients.derived(f"unit rows, bits={self.bits_}", lambda: unit_rows(clients.all("features"), self.bits_))
+        table = UnitRows(clients.all("features"), self.bits_)
         if table.shape[1] != self.numbers_:
             raise InputError(f"nccb: features had {self.numbers_} numbers when the run began, now {table.shape[1]}")
         return table

@@ -1,0 +1,120 @@
+"""How long selecting takes, and how much memory, for every selector from a thousand clients to a million.
+
+`python benchmarks/selection.py` measures, prints, stores `benchmarks/results/select.json` and writes
+`docs/performance-selection.md` from it; `--page` writes the page from what is stored; names of selectors measure only
+those and leave the rest as stored. Each case runs in a process of its own, one after the other, with one BLAS thread.
+Processor time is what counts: other work on the machine hardly changes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from selection_case import measured
+from selection_growth import grown
+from selection_page import page, row
+from threadpoolctl import threadpool_limits
+
+import callup
+from callup.core.catalogue import SELECTORS
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "select.json", ROOT / "docs" / "performance-selection.md"
+SIZES, K = (1_000, 10_000, 100_000, 1_000_000), 100
+VARIANTS = ("fedacs:redraw=single", "fed-cbs:pool")
+SMALL_COHORT = ("fed-cbs", 10)
+STEADY = ("random", "fedacs:redraw=single")
+SLOWEST = 2_000.0  # ms: a method that takes this long is not tried with ten times as many clients
+
+
+def specs() -> list[str]:
+    """Every selector there is, and the variants made for many clients."""
+    return sorted([*(card.name for card in callup.selectors()), *VARIANTS])
+
+
+def cases(wanted: list[str]) -> Iterator[tuple[str, int]]:
+    """A spec and a k for each line of the table."""
+    for spec in wanted:
+        yield spec, K
+        if spec == SMALL_COHORT[0]:
+            yield SMALL_COHORT
+
+
+def alone(work: Any, *given: Any) -> Any:
+    """The work in a fresh process, so that memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(one_thread, work, *given).result()
+
+
+def one_thread(work: Any, *given: Any) -> Any:
+    with threadpool_limits(1):
+        return work(*given)
+
+
+def series(spec: str, k: int) -> Iterator[dict[str, Any]]:
+    """One case after the other, up to the size the method allows or takes too long for."""
+    limit = SELECTORS.make(spec).max_clients
+    for n in sorted({min(n, limit or n) for n in SIZES}):
+        case = alone(measured, spec, n, k)
+        yield case
+        if case["select_ms"]["cpu_p50"] > SLOWEST:
+            return
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers hang on."""
+    square = np.ones((1024, 1024))
+    speeds = []
+    for _ in range(5):
+        before = time.process_time()
+        square @ square
+        speeds.append(2 * 1024**3 / (time.process_time() - before) / 1e9)
+    return {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "matmul_gflops_float64": round(max(speeds), 1),
+    }
+
+
+def store(results: dict[str, Any]) -> None:
+    """After every series, so that an interrupted run keeps what it has."""
+    results["cases"].sort(key=lambda c: (c["spec"], c["k"], c["clients"]))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("specs", nargs="*", help="measure only these; others stay as stored")
+    parser.add_argument("--page", action="store_true", help="write the page from stored results, measure nothing")
+    parser.add_argument("--growth", action="store_true", help="measure memory over 10,000 rounds too (some minutes)")
+    chosen = parser.parse_args()
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": [], "growth": []}
+    if not chosen.page:
+        stored["machine"] = one_thread(machine)
+        for spec, k in cases(chosen.specs or specs()):
+            stored["cases"] = [c for c in stored["cases"] if (c["spec"], c["k"]) != (spec, k)]
+            for case in series(spec, k):
+                print(row(case), flush=True)
+                stored["cases"].append(case)
+            store(stored)
+        if chosen.growth:
+            stored["growth"] = [alone(grown, spec) for spec in STEADY]
+            store(stored)
+    PAGE.write_text(page(stored))
+
+
+if __name__ == "__main__":
+    main()
