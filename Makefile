@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check bench docs pictures clean
+.PHONY: help race test check bench bench-select docs pictures clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ docs: $(VENV)/.light ## write the method table and the method pages
 
 bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
 	$(BIN)/python benchmarks/backends.py
+
+bench-select: $(VENV)/.light ## time every selector at up to a million clients, write docs/performance-selection.md
+	$(BIN)/python benchmarks/selection.py --growth
 
 pictures: $(VENV)/.light ## draw the documentation's pictures from real runs (half a minute)
 	$(BIN)/callup race --out runs/pictures --force --scenario skewed
