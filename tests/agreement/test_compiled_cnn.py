@@ -138,14 +138,14 @@ def test_gradients_are_those_of_torch(image: tuple[int, int, int], filters: list
 def test_of_equal_pixels_the_first_wins_as_in_torch() -> None:
     from callup.simulation.backends.compiled.network import Network
 
-    module = network(1, 8, 8, (2, 1))
+    module = network(2, 8, 8, (2, 1))
     with torch.no_grad():
-        module[0].weight[:] = torch.tensor([1.0, -1.0]).view(2, 1, 1, 1)
-        module[0].bias[:] = 0.5
-    plan = read_plan(module, (1, 8, 8))
+        module[0].weight[:] = torch.tensor([[1.0, 1.0], [-1.0, -1.0]]).view(2, 2, 1, 1)
+        module[0].bias[:] = 1.5
+    plan = read_plan(module, (2, 8, 8))
     assert plan is not None
-    # Pixels of 0, 1 and 2 only: nearly every four has equals, and some have nothing above zero.
-    x = np.random.default_rng(0).integers(0, 3, (12, 1, 8, 8)).astype(np.float32)
+    # 0 + 2 = 1 + 1: nearly every four has equal sums of unlike pixels, so it matters which of them is taken.
+    x = np.random.default_rng(0).integers(0, 3, (12, 2, 8, 8)).astype(np.float32)
     y = np.arange(12) % 4
     gradient = Network(plan, 12).loss_and_gradient(flat_of(module.parameters()), x, y)[1]
     np.testing.assert_allclose(gradient, in_double(module, x, y)[1], atol=1e-6)

@@ -21,15 +21,15 @@ from callup.simulation.backends.compiled.vectors import LANES, sources, zeros
 class Convolution:
     """The layer's working memory for at most so many groups, and its kernels."""
 
-    def __init__(self, filters: Filters, groups: int) -> None:
-        self.filters = filters
+    def __init__(self, filters: Filters, groups: int, first: bool) -> None:
         size, channels, out = filters.size, filters.channels, filters.out
         height, width = filters.height - size + 1, filters.width - size + 1
         self._ahead = block(divisors(out), divisors(width))
         self._back = block(divisors(channels), divisors(filters.width))
         self._pull = block(divisors(out), [size])
         self._steps = _steps_ahead(filters, self._ahead[0])
-        self._paths = _paths_back(filters, *self._back)
+        # Nobody asks how the pictures themselves should change.
+        self._paths = _no_paths() if first else _paths_back(filters, *self._back)
         # Tiles at the edge look a little over it, and find zeros there.
         self._border = self._back[1] - 1
         self._raw = zeros((out, height, width, LANES))
@@ -49,10 +49,9 @@ class Convolution:
         return pooled
 
     def backward(
-        self, x: np.ndarray, weights: np.ndarray, error: np.ndarray, to_weights: np.ndarray, to_biases: np.ndarray,
-        onwards: bool,
-    ) -> np.ndarray:  # fmt: skip
-        """Fills in the gradient, given that of the pooled pictures; returns that of x, or nothing of use."""
+        self, x: np.ndarray, weights: np.ndarray, error: np.ndarray, to_weights: np.ndarray, to_biases: np.ndarray
+    ) -> np.ndarray:
+        """Fills in the gradient, given that of the pooled pictures; returns that of x, for the first layer zeros."""
         rows, columns = self._back
         split = (weights.shape[0], weights.shape[1] // rows, rows, *weights.shape[2:])
         packed = weights.reshape(split).transpose(1, 0, 3, 4, 2).ravel()
@@ -61,7 +60,7 @@ class Convolution:
         to_inputs = self._to_inputs[: len(x)]
         _back(*self._pull, rows, columns)(
             x, packed, error, self._winner, self._errors, self._border, self._sums, self._bias_sums,
-            *self._paths, to_inputs, onwards,
+            *self._paths, to_inputs,
         )  # fmt: skip
         lanes = np.ones(LANES, np.float32)  # a product with ones sums faster than a sum
         to_weights[:] = (self._sums @ lanes).transpose(0, 3, 1, 2, 4).reshape(to_weights.shape)
@@ -90,7 +89,11 @@ def _paths_back(filters: Filters, rows: int, columns: int) -> tuple[np.ndarray, 
             errors.append(((out * height + line) * (width + 2 * border) + column + border)[seen] * LANES)
             weights.append(place[seen])
             starts.append(starts[-1] + int(seen.sum()))
-    return np.concatenate(errors).astype(np.int32), np.concatenate(weights).astype(np.int32), np.array(starts)
+    return np.concatenate(errors).astype(np.int32), np.concatenate(weights).astype(np.int32), np.array(starts, np.int64)
+
+
+def _no_paths() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.int64)
 
 
 @cache
@@ -132,7 +135,7 @@ def _back(pull: int, size: int, rows: int, columns: int) -> Any:
     @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def backward(
         x: Any, packed: Any, error: Any, winner: Any, errors: Any, border: Any, sums: Any, bias_sums: Any,
-        error_steps: Any, w_steps: Any, starts: Any, to_inputs: Any, onwards: Any,
+        error_steps: Any, w_steps: Any, starts: Any, to_inputs: Any,
     ) -> None:  # fmt: skip
         assert stamp
         out, height, broad, _ = errors.shape
@@ -160,14 +163,13 @@ def _back(pull: int, size: int, rows: int, columns: int) -> Any:
                             broad * LANES, pixels, ((group * channels + channel) * high + down) * wide * LANES,
                             wide * LANES, height, width,
                         )  # fmt: skip
-            if onwards:
-                for tile in range(len(starts) - 1):
-                    y, left = divmod(tile * columns, wide)
-                    for top in range(0, channels, rows):
-                        weigh(
-                            rows, columns, to_flat, (((group * channels + top) * high + y) * wide + left) * LANES,
-                            high * wide * LANES, errors_flat, 0, error_steps,
-                            packed, top // rows * weights, w_steps, starts[tile], starts[tile + 1],
-                        )  # fmt: skip
+            for tile in range(len(starts) - 1):
+                y, left = divmod(tile * columns, wide)
+                for top in range(0, channels, rows):
+                    weigh(
+                        rows, columns, to_flat, (((group * channels + top) * high + y) * wide + left) * LANES,
+                        high * wide * LANES, errors_flat, 0, error_steps,
+                        packed, top // rows * weights, w_steps, starts[tile], starts[tile + 1],
+                    )  # fmt: skip
 
     return backward

@@ -21,7 +21,7 @@ class Network:
         groups, first = -(-most // LANES), plan.convolutions[0]
         self.plan, self.most = plan, most
         self._x = zeros((groups, first.channels, first.height, first.width, LANES))
-        self._convolutions = [Convolution(filters, groups) for filters in plan.convolutions]
+        self._convolutions = [Convolution(filters, groups, filters is first) for filters in plan.convolutions]
         self._error = zeros((groups, plan.sizes[0], LANES))
 
     def logits(self, flat: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ class Network:
         for depth in reversed(range(len(filters))):
             layer = self._convolutions[depth]
             down = down.reshape(groups, *layer.pooled.shape[1:])
-            down = layer.backward(inputs[depth][:groups], filters[depth][0], down, *to_filters[depth], depth > 0)
+            down = layer.backward(inputs[depth][:groups], filters[depth][0], down, *to_filters[depth])
         return loss, gradient
 
     def _features(self, filters: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray) -> np.ndarray:
