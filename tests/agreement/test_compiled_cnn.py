@@ -220,6 +220,11 @@ def test_a_diverged_client_is_told_by_its_model(make: Make) -> None:
     models = one_round(backend, backend.init()).models
     assert not np.isfinite(models[0]).all()
     np.testing.assert_array_equal(models[2], backend.init())
+    # One filter's NaN passes ReLU and pooling and reaches every score, as in torch.
+    broken, x = backend.init(), backend.data.test.x[:9]
+    broken[0] = np.nan
+    assert np.isnan(make("torch").logits(broken, x)).all()
+    assert np.isnan(backend.logits(broken, x)).all()
 
 
 def test_a_plan_is_the_network_in_numbers() -> None:
