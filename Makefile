@@ -28,6 +28,7 @@ docs: $(VENV)/.light ## write the method table and the method pages
 
 bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
 	$(BIN)/python benchmarks/backends.py
+	$(BIN)/python benchmarks/cnn.py
 
 bench-select: $(VENV)/.light ## time every selector at up to a million clients, write docs/performance-selection.md
 	$(BIN)/python benchmarks/selection.py --growth
@@ -48,5 +49,5 @@ $(VENV)/.light: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e ".[dev,torch,data]"
+	$(PIP) install -c constraints.txt -e ".[dev,torch,fast,data]"
 	@touch $@ $(VENV)/.light

@@ -32,7 +32,7 @@ class Settings:
     filter: str | None = None
     backend: str = "auto"
     workers: int = 1
-    """Processes the torch backend spreads clients over; results do not depend on it."""
+    """Processes of the torch backend, or threads of the compiled one; results do not depend on it."""
     overcommit: float = 1.0
     """Ask this many times k clients and use the first k good replies."""
     lost: float = 0.0
