@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check bench bench-select docs pictures clean
+.PHONY: help race test check bench bench-peers bench-select docs pictures clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,8 +30,12 @@ bench: $(VENV)/.dev ## time the backends against each other and a plain torch lo
 	$(BIN)/python benchmarks/backends.py
 	$(BIN)/python benchmarks/cnn.py
 
-bench-select: $(VENV)/.light ## time every selector at up to a million clients, write docs/performance-selection.md
+bench-peers: $(VENV)/.dev ## time Callup against torch, pfl, FedJAX and Flower's engine (wants a quiet machine)
+	$(BIN)/python benchmarks/peers.py
+
+bench-select: $(VENV)/.dev ## time every selector at up to a million clients, write docs/performance-selection.md
 	$(BIN)/python benchmarks/selection.py --growth
+	$(BIN)/python -m pytest -q -m timed
 
 pictures: $(VENV)/.light ## draw the documentation's pictures from real runs (half a minute)
 	$(BIN)/callup race --out runs/pictures --force --scenario skewed

@@ -1,6 +1,7 @@
 """A million clients, and many rounds: selection stays within its time and memory does not grow.
 
-`make bench-select` measures every selector and 10,000 rounds; these are short versions that run with every test.
+`make bench-select` measures every selector and 10,000 rounds, and runs the tests here that hold a stopwatch; the others
+are short versions that run with every test.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def least_seconds(work: Callable[[], Any], tries: int = 3) -> float:
     return min(taken)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("spec", ["random", "fedacs:redraw=single", "fed-cbs:pool", "oort"])
 def test_a_million_clients(spec: str) -> None:
     """100 of a million: select within a second, update from 100 replies within ten milliseconds."""
@@ -49,19 +51,17 @@ def test_a_million_clients(spec: str) -> None:
     assert least_seconds(lambda: one.update(feedback.pop())) <= UPDATE
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(("k", "seconds"), [(10, 0.5), (100, 4.0)])
 def test_fed_cbs_over_everybody(k: int, seconds: float) -> None:
-    """Exact, a tenth of a million clients; its cost grows as N, so a tenth of the aim for a million would do.
-
-    Twice that is allowed here: a processor shared with other work is slower, and the aim itself is left to the
-    benchmark.
-    """
+    """Exact, a tenth of a million clients; its cost grows as N, so it has a tenth of the time."""
     one = driver("fed-cbs", MILLION // 10)
     one.k = k
     one.play([1, 2])
-    assert least_seconds(partial(one.select, 3)) <= 2 * seconds / 10
+    assert least_seconds(partial(one.select, 3)) <= seconds / 10
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("known", [0.01, 0.5, 0.99])
 def test_state_of_a_million_clients_takes_in_a_round_quickly(known: float) -> None:
     """However many are known already, 100 clients, most of them new, are written within half an update's time."""
