@@ -52,6 +52,7 @@ def page(stored: dict[str, Any]) -> str:
     cases, facts = stored["cases"], stored["machine"]
     lines = [HEAD]
     lines += ["Machine: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items()) + ".", ""]
+    lines += [f"Of this result: {remark}\n" for remark in stored.get("remarks", [])]
     lines += ["## A million clients", "", *_verdict(cases), ""]
     largest = [c for c in cases if c["clients"] == max(x["clients"] for x in cases if _line(x) == _line(c))]
     lines += [*_table(sorted(largest, key=lambda c: (-c["clients"], _line(c))), cases), ""]
