@@ -53,5 +53,5 @@ $(VENV)/.light: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e ".[dev,torch,fast,data]"
+	$(PIP) install -c constraints.txt -e ".[dev,torch,fast,data,ray,he,dp]"
 	@touch $@ $(VENV)/.light
