@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,10 +37,12 @@ class Data:
     validation: Split
     test: Split
     classes: int
+    owners: np.ndarray | None = None
+    """Whose each training sample is, as whole numbers; None where nobody is known."""
 
     def flat(self) -> Data:
         """The same samples, each as one row of numbers: a view, not a copy."""
-        return Data(self.train.flat(), self.validation.flat(), self.test.flat(), self.classes)
+        return replace(self, train=self.train.flat(), validation=self.validation.flat(), test=self.test.flat())
 
 
 @dataclass(frozen=True)
