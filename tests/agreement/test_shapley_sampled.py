@@ -14,6 +14,8 @@ from callup.core.randomness import stream
 from callup.core.types import Replies
 from callup.partition.scheme import Shards
 from callup.simulation.backends.choose import make_backend
+from callup.simulation.engine import Engine
+from callup.simulation.settings import settings
 from callup.simulation.task import TASKS
 
 
@@ -74,15 +76,45 @@ def game_of_one_round(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_both_estimates_rank_eight_real_clients_as_exact_does(seed):
-    """Clients that differ clearly. Among skewed clients of equal size near-ties flip, and the mean is below 0.95."""
+    """Clients that differ clearly; 400 orders or the published stopping rule are enough for them."""
     with threadpool_limits(1):  # many small products: threads would only wait for each other
         game, runs = game_of_one_round(seed), range(10)
         values = shapley.exact(game)
     assert game.evaluations == 256
     assert abs(shapley.unshared(game, values)) < 1e-12
     tmc = [shapley.truncated(game, stream(run, "tmc"), orders=400) for run in runs]
-    gtg = [shapley.gtg(game, stream(run, "gtg")) for run in runs]
+    gtg = [shapley.gtg(game, stream(run, "gtg"), orders=0) for run in runs]
     for estimates in (tmc, gtg):
         # The smallest clients are all but equal, so one run may swap them; two neighbours swapped are 0.976.
         assert np.mean([rank_correlation(estimate, values) for estimate in estimates]) >= 0.95
         assert min(np.corrcoef(estimate, values)[0, 1] for estimate in estimates) >= 0.97
+
+
+def game_of_skewed_clients(seed, index):
+    """Eight random clients of an ordinary skewed federation train in round `index`: many are worth nearly the same."""
+    engine = Engine(settings(partition="dirichlet:clients=100,alpha=0.5", k=8, rounds=index, seed=seed))
+    for earlier in range(1, index):
+        engine.play(earlier)
+    world, start = engine.world, engine.model
+    ids = np.sort(stream(seed, "called").choice(world.clients.ids, 8, replace=False))
+    trained = world.backend.train(start, ids, index, world.local.rates(index, np.zeros(8)), ())
+    sizes, held_out = world.clients.of("num_examples", ids), world.validation
+
+    def average(rows):
+        return np.average(trained.models[rows], axis=0, weights=sizes[rows]).astype(np.float32)
+
+    replies = Replies(ids, start, trained.models, sizes, trained.local_steps)
+    bench = ModelBench(replies, lambda model: world.backend.logits(model, held_out.x), held_out.y, average)
+    return Game(8, lambda group: -bench.loss(np.array(sorted(group), np.intp)))
+
+
+@pytest.mark.parametrize("index", [1, 11])
+@pytest.mark.parametrize("seed", range(3))
+def test_by_default_both_rank_eight_skewed_clients_as_exact_does(seed, index):
+    with threadpool_limits(1):
+        game = game_of_skewed_clients(seed, index)
+        values = shapley.exact(game)
+    # Seeded, so it does not flicker. With other seeds the lowest of six such means was 0.957 and 0.986.
+    for estimate in (shapley.truncated, shapley.gtg):
+        ranks = [rank_correlation(estimate(game, stream(run, "estimate")), values) for run in range(10)]
+        assert np.mean(ranks) >= 0.95

@@ -130,21 +130,35 @@ def test_gtg_leads_with_each_player_in_turn():
 def test_gtg_stops_when_the_means_stand_still():
     # Every order gives the same gains, so the means never move: at least 30 orders, in turns of 8, are 32.
     rng = Counting(0)
-    values = shapley.gtg(Game(8, lambda group: float(sum(group))), rng)
+    values = shapley.gtg(Game(8, lambda group: float(sum(group))), rng, orders=0)
     np.testing.assert_allclose(values, np.arange(8), atol=1e-12)
     assert rng.orders == 32
+
+
+def orders_of(estimate, players, **options):
+    rng = Counting(0)
+    estimate(Game(players, lambda group: float(sum(group))), rng, **options)
+    return rng.orders
+
+
+def test_few_players_get_many_orders_unless_told_otherwise():
+    # Turns of 8 make 4,000 exactly; nine players keep the published rule: at least 30, in turns of 9, are 36.
+    assert (orders_of(shapley.gtg, 8), orders_of(shapley.gtg, 9)) == (4000, 36)
+    assert orders_of(shapley.gtg, 9, orders=100) == 108
+    assert (orders_of(shapley.truncated, 8), orders_of(shapley.truncated, 9)) == (4000, 200)
+    assert orders_of(shapley.truncated, 8, orders=50) == 50
 
 
 def test_gtg_stops_at_its_cap():
     # Noise never settles to 5 %. Six players: 0.8 * 2^6 = 51 orders, in turns of 6, are 54.
     noise = random_game(5, 6)
     rng = Counting(0)
-    shapley.gtg(noise, rng)
+    shapley.gtg(noise, rng, orders=0)
     assert abs(noise.gain) > 0.001
     assert rng.orders == 54
     # Two players: never more than 2^2.
     two = Counting(0)
-    shapley.gtg(Game(2, lambda group: {"": 0, "0": 1, "1": -1, "01": 0.1}[named(group)]), two)
+    shapley.gtg(Game(2, lambda group: {"": 0, "0": 1, "1": -1, "01": 0.1}[named(group)]), two, orders=0)
     assert two.orders == 4
 
 

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from callup.core import draws
+from callup.core.clients import Clients
 from callup.core.errors import UsageError
 from callup.core.per_client import PerClient
+from callup.core.selector import Selector
+from callup.core.types import Feedback, Plan, Round, Selection
 
 
-def check_memory(decay: float, floor: float, who: str) -> None:
-    """Both are shares: decay below 1, or nothing new would ever count, and floor above 0, or the last would starve."""
-    if not 0 <= decay < 1:
-        raise UsageError(f"{who}: decay must be from 0 to below 1, got {decay:g}")
-    if not 0 < floor < np.inf:
-        raise UsageError(f"{who}: floor must be above 0 and finite, got {floor:g}")
+@dataclass(repr=False)
+class ByContribution(Selector):
+    """Draws in proportion to the running mean of the `contribution` that each client's replies were found to make."""
+
+    decay: float = 0.5
+    floor: float = 0.01
+
+    def __post_init__(self) -> None:
+        # Both are shares: with decay 1 nothing new would ever count, and without a floor the last would starve.
+        if not 0 <= self.decay < 1:
+            raise UsageError(f"{self.card.name}: decay must be from 0 to below 1, got {self.decay:g}")
+        if not 0 < self.floor < np.inf:
+            raise UsageError(f"{self.card.name}: floor must be above 0 and finite, got {self.floor:g}")
+
+    def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
+        super().start(clients, plan, rng)
+        self.means_ = PerClient()
+
+    def select(self, now: Round, k: int) -> Selection:
+        values = recalled(self.means_, now.available)
+        chosen = draws.weighted(now.available, log_weights(values, self.floor), k, now.rng)
+        return Selection(chosen, scores={"contribution": values[np.searchsorted(now.available, chosen)]})
+
+    def update(self, feedback: Feedback) -> None:
+        if len(feedback.ids):
+            remember(self.means_, feedback.ids, feedback.signals["contribution"], self.decay)
 
 
 def remember(means: PerClient, ids: np.ndarray, values: np.ndarray, decay: float) -> None:

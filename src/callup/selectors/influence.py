@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from callup.analytics.contribution_law import check_memory, log_weights, recalled, remember
-from callup.core import draws
+from callup.analytics.contribution_law import ByContribution
 from callup.core.catalogue import SELECTORS
-from callup.core.clients import Clients
-from callup.core.per_client import PerClient
-from callup.core.selector import Selector
 from callup.core.signals import Needs
-from callup.core.types import Feedback, Plan, Round, Selection
 
 
 @SELECTORS.add(
@@ -24,7 +17,7 @@ from callup.core.types import Feedback, Plan, Round, Selection
     cost="O(N), and at the server k + 1 models scored on validation data",
 )
 @dataclass(repr=False)
-class InfluenceSelector(Selector):
+class InfluenceSelector(ByContribution):
     """Draw clients in proportion to their mean influence, counted from the least.
 
     A reply's influence is the quality on validation data of the aggregate of all replies less that of all but this
@@ -40,26 +33,8 @@ class InfluenceSelector(Selector):
     selector. Its Eq. 6 has the opposite sign, with helpful negative.
     """
 
-    decay: float = 0.5
-    floor: float = 0.01
     metric: Literal["loss", "accuracy"] = "loss"
-
-    def __post_init__(self) -> None:
-        check_memory(self.decay, self.floor, "influence")
 
     @property
     def needs(self) -> Needs:
         return Needs.of((f"contribution:by=influence,metric={self.metric}",))
-
-    def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
-        super().start(clients, plan, rng)
-        self.means_ = PerClient()
-
-    def select(self, now: Round, k: int) -> Selection:
-        values = recalled(self.means_, now.available)
-        chosen = draws.weighted(now.available, log_weights(values, self.floor), k, now.rng)
-        return Selection(chosen, scores={"contribution": values[np.searchsorted(now.available, chosen)]})
-
-    def update(self, feedback: Feedback) -> None:
-        if len(feedback.ids):
-            remember(self.means_, feedback.ids, feedback.signals["contribution"], self.decay)
