@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from callup.analytics.overcommit import smallest_ask, smoothed_dropout
+from callup.analytics.overcommit import cautious_dropout, smallest_ask
 from callup.core.errors import UsageError
 
 
@@ -62,10 +62,12 @@ def test_a_chance_too_small_for_a_float() -> None:
     assert 21_000 < smallest_ask(1000, 0.95) < 22_000
 
 
-def test_drop_out_starts_at_a_tenth_and_follows_what_was_seen() -> None:
-    assert smoothed_dropout(0, 0) == pytest.approx(0.1)
-    assert smoothed_dropout(5, 5) == pytest.approx(0.55)
-    assert smoothed_dropout(300, 1000) == pytest.approx(0.299, abs=5e-4)
+def test_the_bound_on_drop_out_starts_wide_and_closes_on_what_was_seen() -> None:
+    # Beta(3, 7): mean 0.3, deviation sqrt(0.21 / 11) = 0.13817; 0.3 + 1.645 x 0.13817.
+    assert cautious_dropout(0, 0) == pytest.approx(0.52729, abs=1e-5)
+    # 303 of 1010: mean 0.3, deviation sqrt(0.21 / 1011) = 0.014412.
+    assert cautious_dropout(300, 1000) == pytest.approx(0.32371, abs=1e-5)
+    assert cautious_dropout(10**6, 10**6) == 0.99  # never 1: there is always a number to ask that could be enough
 
 
 @pytest.mark.parametrize(
@@ -80,4 +82,4 @@ def test_confidence_and_counts_are_checked() -> None:
     with pytest.raises(UsageError, match="confidence"):
         smallest_ask(3, 0.1, 1.0)
     with pytest.raises(UsageError, match="cannot have been lost"):
-        smoothed_dropout(3, 2)
+        cautious_dropout(3, 2)

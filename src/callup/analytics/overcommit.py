@@ -30,14 +30,23 @@ def smallest_ask(k: int, dropout: float, confidence: float = 0.99) -> int:
         n += 1
 
 
-def smoothed_dropout(lost: int, asked: int) -> float:
-    """The drop-out expected after `lost` of `asked` clients did not reply; a tenth before anybody was asked.
+_PRIOR_LOST, _PRIOR_ASKED, _CAUTION = 3.0, 10.0, 1.645
 
-    The mean of a Beta(0.5, 4.5) belief brought up to date: a few bad rounds neither fix it at 0 nor at 1.
+
+def cautious_dropout(lost: float, asked: float) -> float:
+    """The drop-out to reckon with after `lost` of `asked` clients did not reply: a bound it is below 19 times in 20.
+
+    The mean of a Beta(3, 7) belief brought up to date, and 1.645 of its standard deviations: the first rounds ask
+    generously, and as replies come in the bound closes on the true rate. Counts may be faded, to follow a change.
+
+    >>> round(cautious_dropout(0, 0), 2), round(cautious_dropout(100, 1000), 3)
+    (0.53, 0.118)
     """
     if not 0 <= lost <= asked:
-        raise UsageError(f"of {asked} clients asked {lost} cannot have been lost")
-    return (lost + 0.5) / (asked + 5.0)
+        raise UsageError(f"of {asked:g} clients asked {lost:g} cannot have been lost")
+    weight = asked + _PRIOR_ASKED
+    mean = (lost + _PRIOR_LOST) / weight
+    return min(mean + _CAUTION * math.sqrt(mean * (1 - mean) / (weight + 1)), 0.99)
 
 
 def _check_chance(name: str, value: float) -> None:
