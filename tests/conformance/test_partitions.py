@@ -25,8 +25,14 @@ LOPSIDED = SHUFFLED.permutation(np.repeat(np.arange(10), np.arange(200, 2200, 20
 LABELS = {"balanced": BALANCED, "lopsided": LOPSIDED}
 
 
-def split(spec: str, labels: np.ndarray, seed: int = 0) -> Shards:
-    return PARTITIONS.make(spec).split(labels, 10, stream(seed, "partition"))
+def split(spec: str, labels: np.ndarray, seed: int = 0, **parameters: int) -> Shards:
+    scheme = PARTITIONS.make(spec, **parameters)
+    return scheme.split(labels, 10, stream(seed, "partition"), owners(labels))
+
+
+def owners(labels: np.ndarray) -> np.ndarray:
+    """A hundred people, for schemes that ask whose each sample is."""
+    return np.arange(len(labels)) % 100
 
 
 def check(spec: str, shards: Shards, labels: np.ndarray) -> None:
@@ -52,7 +58,8 @@ def test_the_generator_decides_and_nothing_else(spec: str) -> None:
     before, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002
     first, again, other = split(spec, BALANCED, 1), split(spec, BALANCED, 1), split(spec, BALANCED, 2)
     assert all(np.array_equal(a, b) for a, b in zip(first.rows, again.rows, strict=True))
-    assert any(not np.array_equal(a, b) for a, b in zip(first.rows, other.rows, strict=False))
+    differs = any(not np.array_equal(a, b) for a, b in zip(first.rows, other.rows, strict=False))
+    assert differs == PARTITIONS.make(spec).draws
     assert random.getstate() == before
     assert all(np.array_equal(a, b) for a, b in zip(np.random.get_state(), legacy, strict=True))  # noqa: NPY002
 
@@ -63,7 +70,7 @@ def test_labels_and_parameters_stay_as_they_are(spec: str) -> None:
     labels.setflags(write=False)
     scheme = PARTITIONS.make(spec)
     before = dataclasses.astuple(scheme)  # type: ignore[call-overload]
-    shards = scheme.split(labels, 10, stream(1, "partition"))
+    shards = scheme.split(labels, 10, stream(1, "partition"), owners(labels))
     assert dataclasses.astuple(scheme) == before  # type: ignore[call-overload]
     # The type of the labels does not matter either.
     assert all(np.array_equal(a, b) for a, b in zip(shards.rows, split(spec, BALANCED, 1).rows, strict=True))
@@ -75,7 +82,7 @@ def test_labels_and_parameters_stay_as_they_are(spec: str) -> None:
 @pytest.mark.parametrize("clients", [1, 2, 60, 120, 1000])
 def test_any_number_of_clients_works_or_is_refused_in_a_sentence(spec: str, clients: int) -> None:
     try:
-        shards = PARTITIONS.make(spec, clients=clients).split(BALANCED, 10, stream(3, "partition"))
+        shards = split(spec, BALANCED, 3, clients=clients)
     except CallupError as refused:
         assert_a_sentence(refused)
     else:
@@ -98,10 +105,10 @@ def test_a_class_without_samples_works_or_is_refused_in_a_sentence(spec: str) ->
 def test_more_clients_than_samples_are_refused(spec: str) -> None:
     labels = np.arange(20) % 10
     if PARTITIONS.make(spec).shares:
-        assert len(PARTITIONS.make(spec, clients=120, samples=5).split(labels, 10, stream(0, "partition"))) == 120
+        assert len(split(spec, labels, clients=120, samples=5)) == 120
         return
     with pytest.raises(CallupError) as refused:
-        PARTITIONS.make(spec, clients=1200).split(labels, 10, stream(0, "partition"))
+        split(spec, labels, clients=1200)
     assert_a_sentence(refused.value)
     assert "clients" in str(refused.value)
 

@@ -48,9 +48,19 @@ class Partition(ABC):
         """Whether a sample may be held more than once, by two clients or by the same one."""
         return False
 
-    def split(self, labels: np.ndarray, classes: int, rng: np.random.Generator) -> Shards:
-        """Spreads the samples over clients 0, 1, 2, ...; every random choice comes from `rng`."""
-        rows = self.assign(_checked(labels, classes), classes, rng)
+    @property
+    def draws(self) -> bool:
+        """Whether anything is left to chance."""
+        return True
+
+    def split(
+        self, labels: np.ndarray, classes: int, rng: np.random.Generator, owners: np.ndarray | None = None
+    ) -> Shards:
+        """Spreads the samples over clients 0, 1, 2, ...; every random choice comes from `rng`.
+
+        `owners` says whose each sample is, where the data tell; most schemes do not look at it.
+        """
+        rows = self.assign_owned(_checked(labels, classes), classes, rng, owners)
         for client, held in enumerate(rows):
             if len(held) == 0:
                 raise InputError(
@@ -58,6 +68,16 @@ class Partition(ABC):
                 )
         # In the order of the training set: nothing downstream then depends on the order in which classes were dealt.
         return Shards(np.arange(len(rows)), tuple(np.sort(held) for held in rows))
+
+    def assign_owned(
+        self,
+        labels: np.ndarray,
+        classes: int,
+        rng: np.random.Generator,
+        owners: np.ndarray | None,  # noqa: ARG002
+    ) -> Sequence[np.ndarray]:
+        """As `assign`, for a scheme that looks at owners."""
+        return self.assign(labels, classes, rng)
 
     @abstractmethod
     def assign(self, labels: np.ndarray, classes: int, rng: np.random.Generator) -> Sequence[np.ndarray]:
