@@ -245,7 +245,7 @@ def test_a_need_that_cannot_be_met_is_refused_before_the_first_round() -> None:
         ({"k": 2.5}, "k must be a whole number, got 2.5"),
         ({"rounds": 0}, "rounds must be"),
         ({"seed": -1}, "seed must be"),
-        ({"overcommit": 0.5}, "overcommit must be at least 1"),
+        ({"overcommit": 0.5}, "overcommit must be 'auto' or at least 1"),
         ({"lost": 1.0}, "lost must be a chance"),
         ({"target": 70}, "target must be an accuracy"),
         ({"partitoin": "iid"}, "did you mean 'partition'"),

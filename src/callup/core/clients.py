@@ -77,6 +77,11 @@ class Clients:
         view._columns = {name: self._columns[name] for name in names if name in self._columns}
         return view
 
+    def among(self, ids: Ids) -> Clients:
+        """These clients alone, with every column."""
+        columns = {name: self.of(name, ids) for name in self._columns}
+        return Clients(ids, **columns)
+
     def derived(self, key: str, compute: Callable[[], T]) -> T:
         """A value computed once from this table and kept with it; the table never changes, so it stays true."""
         if key not in self._derived:

@@ -61,7 +61,10 @@ _SHOWN = {
     "availability": "",
     "latency": "",
     "overcommit": "1.0",
+    "deadline": "",
+    "quorum": "0.0",
     "lost": "0.0",
+    "faults": "",
     "average": "",
     "filter": "",
     "backend": "",
@@ -72,4 +75,6 @@ _WORDS = {"k": "called each round (k)", "lost": "chance of no reply"}
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {item}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
     return "" if value is None else str(value)

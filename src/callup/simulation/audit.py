@@ -39,7 +39,7 @@ class Auditor:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._model = engine, engine.model
-        self._times = PerClient.from_state(engine.participations.state())
+        self._times = PerClient.from_state(engine.collector.participations.state())
 
     def audit(self, ids: Ids, index: int, measure: Measure) -> Contributions:
         """What these clients contribute as the cohort of round `index`. They train here; the run does not notice.

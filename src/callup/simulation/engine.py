@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from callup.aggregation.workbench import ModelBench
+from callup.analytics.overcommit import cautious_dropout, smallest_ask
 from callup.analytics.qcid import qcid
 from callup.core.catalogue import AVERAGES, FILTERS, SELECTORS
+from callup.core.clients import Clients
 from callup.core.errors import CallupError
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
@@ -20,7 +22,7 @@ from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
 from callup.core.verify import ask, check_size, kept
-from callup.simulation.auxiliary import auxiliary_set
+from callup.simulation.collect import Collector
 from callup.simulation.contribution import server_signals
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
@@ -29,6 +31,7 @@ from callup.simulation.supply import Prober, supply
 from callup.simulation.world import World
 
 Listener = Callable[[RoundRecord], None]
+_FADE = 0.98  # of the count of lost replies, each round: drop-out is that of about the last fifty
 
 
 class Engine:
@@ -42,16 +45,16 @@ class Engine:
         self.world = World(settings)
         check_size(self.selector, len(self.world.clients))
         self.asks = supply(self.selector, filtered=self.filter is not None)
-        judged = any(a.signal.name == "class_gradients" for a in self.asks)
-        self.auxiliary = auxiliary_set(self.world.validation) if judged else None
-        self.visible = self.world.profile(a.signal.name for a in self.asks if a.time == "profile")
+        self.profile = self.world.profile(a.signal.name for a in self.asks if a.time == "profile")
+        self.visible = self._enrolled(1)
         plan = Plan(settings.k, settings.rounds, self.world.classes)
         for role, method in self._methods():
             method.start(self.visible, plan, stream(settings.seed, "start", role))
         self.model = self.world.start_model
-        self.participations = PerClient(0, np.int64)
+        self.collector = Collector(self.world, self.asks)
         self.history: list[RoundRecord] = []
         self.clock = 0.0
+        self.seen = np.zeros(2)  # clients lost and clients asked, faded
 
     def run(self, listener: Listener | None = None) -> Run:
         """Plays every round that is left and returns what came of it."""
@@ -62,6 +65,28 @@ class Engine:
                 if listener is not None:
                     listener(record)
         return self.result()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the next round depends on, as arrays; `restore` continues from it bit by bit."""
+        own = {"model": self.model, "clock": np.array(self.clock), "seen": self.seen}
+        own |= {f"participations.{part}": array for part, array in self.collector.participations.state().items()}
+        for role, method in self._methods():
+            own |= {f"{role}.{name}": array for name, array in method.state().items()}
+        return own
+
+    def restore(self, state: Mapping[str, np.ndarray], history: Iterable[RoundRecord]) -> None:
+        """Goes back to a saved state and the rounds that led to it."""
+        parts: dict[str, dict[str, np.ndarray]] = {}
+        for key, array in state.items():
+            role, _, name = key.partition(".")
+            parts.setdefault(role, {})[name] = np.asarray(array)
+        for role, method in self._methods():
+            method.load(parts[role])
+        self.collector.participations = PerClient.from_state(parts["participations"])
+        self.model = np.array(state["model"])
+        self.clock, self.seen = float(state["clock"]), np.array(state["seen"])
+        self.history = list(history)
+        self.visible = self._enrolled(max(len(self.history), 1))
 
     def result(self) -> Run:
         states = {role: method.state() for role, method in self._methods()}
@@ -79,32 +104,38 @@ class Engine:
     def play(self, index: int) -> RoundRecord:
         """One round, in the one order there is."""
         settings, world, ledger = self.settings, self.world, Ledger()
+        self._enrol(index)
         prober = Prober(world, self.model, self.asks, index, ledger)
         available = world.available(index)
         now = Round(index, available, self.visible, stream(settings.seed, "select", index), prober.ask)
-        selection = ask(self.selector, now, math.ceil(settings.k * settings.overcommit))
-        replies, failed, seconds = self._train(selection, index, ledger)
+        selection = ask(self.selector, now, self._wanted())
+        needed = len(selection.ids) if self.selector.card.takes_everyone else settings.k
+        came = self.collector.collect(self.model, selection.ids, needed, index, ledger)
+        replies, seconds = came.replies, came.seconds + prober.seconds
+        self.seen = _FADE * self.seen + [len(selection.ids) - came.arrived, len(selection.ids)]
         bench = self._bench(replies, selection)
-        used = np.ones(len(replies.ids), bool)
-        if self.filter is not None and len(replies.ids):
+        abandoned = len(replies.ids) < settings.quorum * min(settings.k, needed)
+        used = np.full(len(replies.ids), not abandoned)
+        if self.filter is not None and used.any():
             used = kept(self.filter, replies, bench)
         self._average(replies, used, selection, index)
         signals = {**replies.signals, **self._server_signals(replies, used, bench, index)}
         rng = stream(settings.seed, "update", index)
         self.selector.update(
-            Feedback(index, replies.ids, signals, self.visible, failed, prober.heard, selection.notes, rng)
+            Feedback(index, replies.ids, signals, self.visible, came.failed, prober.heard, selection.notes, rng)
         )
-        self.clock += seconds + prober.seconds
+        self.clock += seconds
         record = RoundRecord(
             index=index,
             available=len(available),
             asked=selection.ids.tolist(),
             used=replies.ids.tolist(),
             kept=replies.ids[used].tolist(),
-            failed={str(client): reason for client, reason in failed.items()},
+            failed={str(client): reason for client, reason in came.failed.items()},
+            abandoned=abandoned,
             digest=hashlib.sha256(selection.ids.astype("<i8").tobytes()).hexdigest()[:16],
             notes={name: float(value) for name, value in selection.notes.items()},
-            seconds=seconds + prober.seconds,
+            seconds=seconds,
             clock=self.clock,
             ledger=ledger,
             **self._cohort(replies.ids),
@@ -113,48 +144,23 @@ class Engine:
         self.history.append(record)
         return record
 
-    def _train(self, selection: Selection, index: int, ledger: Ledger) -> tuple[Replies, dict[int, str], float]:
-        """Local training. Replies arrive in the order of simulated time; the first k good ones are used."""
-        world, ids = self.world, selection.ids
-        wants = [a.signal.name for a in self.asks if a.time == "reply"]
-        upload = world.megabytes * (2 if "gradient" in wants else 1)
-        durations = world.durations(ids, world.steps(world.clients, ids), world.megabytes + upload, index)
-        silent = world.silent(ids, index, "reply")
-        failed = {int(i): "no reply" for i in ids[silent]}
-        arriving = np.flatnonzero(~silent)[np.argsort(durations[~silent], kind="stable")]
-        needed = len(ids) if self.selector.card.takes_everyone else self.settings.k
-        parts: list[tuple[np.ndarray, Replies]] = []
-        good = 0
-        while good < needed and len(arriving):
-            batch, arriving = arriving[: needed - good], arriving[needed - good :]
-            replies = self._local_models(ids[batch], index, wants, durations[batch])
-            sound = np.isfinite(replies.models).all(axis=1)
-            for value in replies.signals.values():
-                sound &= np.isfinite(value).reshape(len(value), -1).all(axis=1)
-            failed |= {int(i): "not finite" for i in replies.ids[~sound]}
-            parts.append((batch[sound], replies.only(sound)))
-            good += int(sound.sum())
-        failed |= {int(i): "not needed" for i in ids[arriving]}
-        self.participations.add(ids[~silent], 1)
-        ledger.messages += 2 * len(ids) - int(silent.sum())
-        ledger.bytes_down += round(len(ids) * world.megabytes * 1e6)
-        ledger.bytes_up += round((~silent).sum() * upload * 1e6)
-        merged = _merge(parts, self.model)
-        ledger.local_steps += int(merged.local_steps.sum())
-        used = np.concatenate([rows for rows, _ in parts]) if parts else np.empty(0, np.intp)
-        return merged, failed, float(durations[used].max(initial=0.0))
+    def _wanted(self) -> int:
+        """How many to ask so that k reply."""
+        k, over = self.settings.k, self.settings.overcommit
+        return smallest_ask(k, cautious_dropout(*self.seen)) if over == "auto" else math.ceil(k * over)
 
-    def _local_models(self, ids: Ids, index: int, wants: list[str], durations: np.ndarray) -> Replies:
-        rates = self.world.local.rates(index, self.participations.get(ids))
-        trained = self.world.backend.train(self.model, ids, index, rates, wants)
-        have = {**trained.signals, "local_steps": trained.local_steps, "duration": durations}
-        if "update" in wants:
-            have["update"] = trained.models - self.model
-        signals = {name: have[name] for name in wants}
-        if self.auxiliary is not None:  # taken here, so that a model whose scores overflow is set aside with its reply
-            signals["class_gradients"] = self.world.backend.class_gradients(trained.models, self.auxiliary)
-        sizes = self.world.clients.of("num_examples", ids)
-        return Replies(ids, self.model, trained.models, sizes, trained.local_steps, signals)
+    def _enrolled(self, index: int) -> Clients:
+        """What selectors may know of those who belong to the federation in this round."""
+        members = self.world.members(index)
+        return self.profile if len(members) == len(self.profile) else self.profile.among(members)
+
+    def _enrol(self, index: int) -> None:
+        """Tells the selector when clients joined or left since the last round."""
+        if self.settings.faults:
+            now = self._enrolled(index)
+            if not np.array_equal(now.ids, self.visible.ids):
+                self.visible = now
+                self.selector.roster(now, stream(self.settings.seed, "roster", index))
 
     def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int) -> None:
         if used.any():
@@ -162,7 +168,7 @@ class Engine:
             self.model = self.average.combine(self.model, replies.only(used), self.world.clients, weights)
         if not np.isfinite(self.model).all():
             raise CallupError(f"the averaged model is not finite after round {index}; lower local.rate")
-        if self.filter is not None and len(replies.ids):
+        if self.filter is not None and used.any():
             self.filter.update(replies, used, self.model)
 
     def _bench(self, replies: Replies, selection: Selection) -> ModelBench:
@@ -218,24 +224,3 @@ def _weights_of(selection: Selection, ids: Ids) -> np.ndarray | None:
         return None
     order = np.argsort(selection.ids)
     return np.asarray(selection.weights)[order[np.searchsorted(selection.ids, ids, sorter=order)]]
-
-
-def _merge(parts: list[tuple[np.ndarray, Replies]], model: np.ndarray) -> Replies:
-    """All good replies in the order in which their clients were wanted."""
-    if not parts:
-        empty = np.empty(0)
-        return Replies(np.empty(0, np.int64), model, np.empty((0, len(model)), model.dtype), empty, empty)
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
-    replies = [r for _, r in parts]
-
-    def joined(arrays: list[np.ndarray]) -> np.ndarray:
-        return np.asarray(np.concatenate(arrays)[order])
-
-    return Replies(
-        joined([r.ids for r in replies]),
-        model,
-        joined([r.models for r in replies]),
-        joined([r.num_examples for r in replies]),
-        joined([r.local_steps for r in replies]),
-        {name: joined([r.signals[name] for r in replies]) for name in replies[0].signals},
-    )

@@ -40,6 +40,8 @@ class RoundRecord:
     """Client id (as text, for JSON) to reason."""
     digest: str
     """Of the selection: the same digest means the same clients in the same order."""
+    abandoned: bool = False
+    """Fewer good replies than the quorum: the model stayed as it was."""
     qcid: float | None = None
     """Class imbalance of those used (Fed-CBS's measure, on true labels)."""
     class_counts: list[int] = field(default_factory=list)

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from callup.core.errors import InputError, UsageError
 from callup.core.randomness import check_seed
@@ -33,10 +33,17 @@ class Settings:
     backend: str = "auto"
     workers: int = 1
     """Processes of the torch backend, or threads of the compiled one; results do not depend on it."""
-    overcommit: float = 1.0
-    """Ask this many times k clients and use the first k good replies."""
+    overcommit: float | Literal["auto"] = 1.0
+    """Ask this many times k clients and use the first k good replies; auto: so many that k reply in 99 rounds of 100,
+    by the drop-out seen so far."""
+    deadline: float | None = None
+    """Simulated seconds after which a round ends; who has not replied by then is late."""
+    quorum: float = 0.0
+    """Share of k good replies that a round needs; with fewer it is abandoned and the model stays as it was."""
     lost: float = 0.0
     """Chance that a client asked does not reply."""
+    faults: tuple[str, ...] = ()
+    """What else goes wrong, e.g. ["stragglers:chance=0.1", "corrupted:kind=nan"]; `callup list faults`."""
     fingerprint_bits: int = 64
     """Length of the SimHash a client sends where a selector asks for features."""
     evaluate_every: int = 1
@@ -55,8 +62,12 @@ class Settings:
         check_seed(self.seed)
         for name in ("rounds", "workers", "evaluate_every", "fingerprint_bits"):
             check_k(getattr(self, name), name)
-        if not 1 <= self.overcommit < math.inf:
-            raise UsageError(f"overcommit must be at least 1, got {self.overcommit}")
+        if self.overcommit != "auto" and not 1 <= self.overcommit < math.inf:
+            raise UsageError(f"overcommit must be 'auto' or at least 1, got {self.overcommit}")
+        if self.deadline is not None and not 0 < self.deadline < math.inf:
+            raise UsageError(f"deadline must be a number of seconds above 0, got {self.deadline}")
+        if not 0 <= self.quorum <= 1:
+            raise UsageError(f"quorum must be a share of k from 0 to 1, got {self.quorum}")
         if not 0 <= self.lost < 1:
             raise UsageError(f"lost must be a chance from 0 to below 1, got {self.lost}")
         if self.target is not None and not 0 < self.target <= 1:
@@ -72,6 +83,7 @@ class Settings:
         """As values that TOML and JSON can hold; what is None is left out."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["rare_classes"] = list(self.rare_classes)
+        values["faults"] = list(self.faults)
         values["local"] = dict(self.local)
         return {name: value for name, value in values.items() if value is not None}
 

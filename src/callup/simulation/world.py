@@ -8,7 +8,7 @@ import numpy as np
 
 from callup.core.clients import Clients
 from callup.core.index import Ids
-from callup.core.randomness import client_uniforms, stream
+from callup.core.randomness import stream
 from callup.partition.scheme import PARTITIONS
 from callup.simulation.availability import AVAILABILITIES
 from callup.simulation.backends.choose import make_backend
@@ -16,6 +16,7 @@ from callup.simulation.features import fingerprints
 from callup.simulation.latency import LATENCIES
 from callup.simulation.settings import Settings
 from callup.simulation.task import TASKS
+from callup.simulation.weather import Weather
 
 
 class World:
@@ -26,13 +27,15 @@ class World:
         task = TASKS.make(settings.task).load()
         self.local = settings.training(task.local)
         labels, self.classes = task.data.train.y, task.data.classes
-        shards = PARTITIONS.make(settings.partition).split(labels, self.classes, stream(self.seed, "partition"))
+        scheme = PARTITIONS.make(settings.partition)
+        shards = scheme.split(labels, self.classes, stream(self.seed, "partition"), task.data.owners)
         self.backend = make_backend(
             settings.backend, task.data, task.model, shards, self.local, self.seed, settings.workers
         )
         self.validation = task.data.validation
         self._availability = AVAILABILITIES.make(settings.availability)
         self._latency = LATENCIES.make(settings.latency)
+        self.weather = Weather(settings.faults, settings.lost, self.seed)
         self.start_model = self.backend.init()
         self.megabytes = self.start_model.nbytes / 1e6
         known = Clients(shards.ids, num_examples=shards.sizes, label_counts=shards.label_counts(labels, self.classes))
@@ -54,11 +57,16 @@ class World:
         return Clients(self.clients.ids, **columns)
 
     def available(self, index: int) -> Ids:
-        return self._availability.available(self.clients, index, stream(self.seed, "availability", index))
+        """Who belongs to the federation in this round and is online."""
+        online = self._availability.available(self.clients, index, stream(self.seed, "availability", index))
+        return np.intersect1d(online, self.members(index), assume_unique=True) if self.settings.faults else online
+
+    def members(self, index: int) -> Ids:
+        return self.weather.members(self.clients, index)
 
     def silent(self, ids: Ids, index: int, occasion: str) -> np.ndarray:
         """A mask: who does not answer this time."""
-        return client_uniforms(stream(self.seed, "lost", occasion, index), ids) < self.settings.lost
+        return self.weather.silent(self.clients, ids, index, occasion)
 
     def steps(self, clients: Clients, ids: Ids) -> np.ndarray:
         """Optimiser steps each client takes in a round."""
@@ -68,6 +76,7 @@ class World:
     def durations(self, ids: Ids, steps: np.ndarray, megabytes: float, index: int) -> np.ndarray:
         """Simulated seconds each client needs for so many steps and so much traffic in this round."""
         stretch = self._latency.stretch(ids, index, stream(self.seed, "latency", index))
+        stretch = stretch * self.weather.stretch(ids, index)
         return np.asarray(self._usual(ids, steps, megabytes) * stretch)
 
     def _usual(self, ids: Ids, steps: np.ndarray, megabytes: float) -> np.ndarray:
