@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 from callup.core.errors import CallupError, InputError  # noqa: E402
 from callup.partition.scheme import Shards  # noqa: E402
-from callup.simulation.backends import torch as torch_backend  # noqa: E402
+from callup.simulation.backends import crew  # noqa: E402
 from callup.simulation.backends.base import Backend, Trained  # noqa: E402
 from callup.simulation.backends.choose import make_backend  # noqa: E402
 from callup.simulation.backends.loop import Loop  # noqa: E402
@@ -165,7 +165,7 @@ def test_two_workers_give_the_same_floats_as_none_and_leave_nothing_behind(
             super().__init__(data)
             kept.append(self.places)
 
-    monkeypatch.setattr(torch_backend, "SharedData", Noted)
+    monkeypatch.setattr(crew, "SharedData", Noted)
     alone, spread = (
         make(Torch, Module(models.make_cnn), workers=workers, samples=[20, 13, 0, 5]) for workers in (1, 2)
     )
@@ -194,7 +194,7 @@ def test_two_workers_give_the_same_floats_as_none_and_leave_nothing_behind(
 
 def test_a_worker_that_dies_is_named_and_the_others_end(make: Make, models: Any) -> None:
     backend = make(Torch, Module(models.make_dying), PLAIN, workers=2)
-    with pytest.raises(CallupError, match="a torch worker ended unexpectedly with exit code 7"):
+    with pytest.raises(CallupError, match="a worker ended unexpectedly with exit code 7"):
         one_round(backend, backend.init())
     assert not multiprocessing.active_children()
 

@@ -17,7 +17,7 @@ def make_backend(
 ) -> Backend:
     """`auto` is numpy for an Mlp; for a module it is compiled, if numba is here and the kernels know it, or else torch.
 
-    `workers` are processes for the torch backend and threads for the compiled one.
+    `workers` are threads for the compiled backend and processes for numpy and torch; `loop` knows none.
     """
     if name not in BACKENDS:
         raise UsageError(f"unknown backend '{name}'{suggest(name, BACKENDS)}")
@@ -40,7 +40,7 @@ def make_backend(
         return Loop(data, model, shards, local, seed)
     from callup.simulation.backends.batched import Batched
 
-    return Batched(data, model, shards, local, seed)
+    return Batched(data, model, shards, local, seed, workers)
 
 
 def _compiled(torch: Backend, model: Module, workers: int, only: bool) -> Backend:

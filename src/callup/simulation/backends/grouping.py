@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from callup.simulation.local import LocalTraining
 
 _GROUP_BYTES = 64 * 2**20  # bounds the memory of a group; the time hardly depends on it
+_TOGETHER = 5  # clients: more gain nothing, and fewer groups than workers leave some without work
 _SMALL = 256  # samples: below, a place left empty costs less than a group more
 
 
@@ -29,7 +32,7 @@ def group_clients(samples: Sequence[int], local: LocalTraining, largest: int, si
         if not groups or groups[-1].spanned != spanned or _is_full(groups[-1], samples, samples[client], sizes):
             groups.append(Group([], spanned))
         groups[-1].members.append(client)
-    return groups
+    return [part for group in groups for part in _parts(group)]
 
 
 def spanning_pays(samples: int, local: LocalTraining, largest: int, sizes: tuple[int, ...]) -> bool:
@@ -42,6 +45,13 @@ def spanning_pays(samples: int, local: LocalTraining, largest: int, sizes: tuple
     ends = 2 * samples * features * outputs  # outputs of the received weights; the weights in the end
     spanned = ends + samples * samples * features / 2 + visits * samples * outputs
     return spanned < direct
+
+
+def _parts(group: Group) -> list[Group]:
+    """Of even size, for several workers; the same ones when there is only one, so that results are."""
+    number = math.ceil(len(group.members) / _TOGETHER)
+    ends = [len(group.members) * part // number for part in range(number + 1)]
+    return [Group(group.members[start:end], group.spanned) for start, end in pairwise(ends)]
 
 
 def _is_full(group: Group, samples: Sequence[int], newcomer: int, sizes: tuple[int, ...]) -> bool:

@@ -34,6 +34,9 @@ class InputLayer(Protocol):
     def backward(self, step: int, active: int, error: np.ndarray) -> None:
         """Writes the gradient, from d loss / d output."""
 
+    def descend(self, step: int, active: int, error: np.ndarray) -> None:
+        """A step of plain SGD, from d loss / d output times the rate."""
+
     def finish(self, out: np.ndarray) -> None:
         """The weights of every client, (client, out, in)."""
 
@@ -65,6 +68,10 @@ class Direct:
 
     def backward(self, step: int, active: int, error: np.ndarray) -> None:  # noqa: ARG002
         np.matmul(error.transpose(0, 2, 1), self._seen[:active], out=self._gradient[:active])
+
+    def descend(self, step: int, active: int, error: np.ndarray) -> None:
+        self.backward(step, active, error)
+        self._weights[:active] -= self._gradient[:active]
 
     def finish(self, out: np.ndarray) -> None:
         out[...] = self._weights
@@ -109,6 +116,10 @@ class Spanned:
     def backward(self, step: int, active: int, error: np.ndarray) -> None:
         self._gradient[:active] = 0
         self._to_sums[self._client[:active], self._table.rows[step, :active]] = error
+
+    def descend(self, step: int, active: int, error: np.ndarray) -> None:
+        # A mini-batch has no sample twice but the one of zeros, whose errors are zero.
+        self._sums[self._client[:active], self._table.rows[step, :active]] -= error
 
     def finish(self, out: np.ndarray) -> None:
         for client, own in enumerate(self._x):

@@ -37,8 +37,11 @@ class Lockstep:
         # Where the score of each sample's own class stands among all scores.
         self._own = table.labels * width + np.arange(width) + self._scores[0].size * np.arange(self._clients)[:, None]
         self._loss = np.zeros(self._clients)
-        self._sgd = Sgd(self._weights, self._gradient, local)
-        self._scale = self._sgd.scale(table)
+        # Plain SGD takes the rate where arrays are small, and leaves the first layer to descend by itself.
+        plain = not (local.momentum or local.weight_decay or local.proximal)
+        self._scale = table.weights * table.rates[:, :, None] if plain else table.weights
+        self._sgd = None if plain else Sgd(self._weights, self._gradient, local)
+        self._rest, self._to_rest = (rows[:, first.columns :] for rows in (self._weights, self._gradient))
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
         """Local models, one a row, and the mean mini-batch loss of each client."""
@@ -46,7 +49,8 @@ class Lockstep:
             self._forward(step, active)
             self._compare(step, active)
             self._backward(step, active)
-            self._sgd.descend(active, self._table.rates[step, :active])
+            if self._sgd is not None:
+                self._sgd.descend(active, self._table.rates[step, :active])
         models = np.empty((self._clients, len(self._start)), np.float32)
         self._first.finish(layers(models, self._sizes)[0][0])
         models[:, -len(self._shared) :] = self._weights[:, self._first.columns :]
@@ -95,7 +99,11 @@ class Lockstep:
             back *= inner > 0
             error = back
         np.matmul(self._ones, error, out=self._to_biases[:active, None])
-        self._first.backward(step, active, error)
+        if self._sgd is not None:
+            self._first.backward(step, active, error)
+        else:
+            self._first.descend(step, active, error)
+            self._rest[:active] -= self._to_rest[:active]
 
 
 class Sgd:
@@ -103,19 +111,10 @@ class Sgd:
 
     def __init__(self, weights: np.ndarray, gradient: np.ndarray, local: LocalTraining) -> None:
         self._weights, self._gradient, self._local = weights, gradient, local
-        self._plain = not (local.momentum or local.weight_decay or local.proximal)
-        if not self._plain:
-            self._start, self._velocity, self._work = weights.copy(), np.zeros_like(weights), np.empty_like(weights)
-
-    def scale(self, table: Timetable) -> np.ndarray:
-        """What errors are multiplied by: plain SGD takes the rate here, where arrays are small."""
-        return table.weights * table.rates[:, :, None] if self._plain else table.weights
+        self._start, self._velocity, self._work = weights.copy(), np.zeros_like(weights), np.empty_like(weights)
 
     def descend(self, active: int, rates: np.ndarray) -> None:
         weights, gradient, local = self._weights[:active], self._gradient[:active], self._local
-        if self._plain:
-            weights -= gradient
-            return
         velocity, work = self._velocity[:active], self._work[:active]
         velocity *= local.momentum
         velocity += gradient

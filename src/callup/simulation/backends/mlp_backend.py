@@ -14,7 +14,8 @@ from callup.simulation.backends.mlp import activations, first_weights, loss_and_
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Mlp, Model, Split
 
-_ROWS = 4096  # scored at a time: hidden layers then stay in the cache
+ROWS = 4096
+"""Scored at a time: hidden layers then stay in the cache."""
 
 
 class MlpBackend(Measured):
@@ -33,7 +34,7 @@ class MlpBackend(Measured):
     def logits(self, model: np.ndarray, x: np.ndarray) -> np.ndarray:
         x = flat_rows(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverged model is told by its scores
-            parts = [activations(model, self.sizes, x[at : at + _ROWS])[-1] for at in range(0, len(x), _ROWS)]
+            parts = [activations(model, self.sizes, x[at : at + ROWS])[-1] for at in range(0, len(x), ROWS)]
         return np.concatenate(parts) if parts else np.empty((0, self.data.classes), np.float32)
 
     def gradient(self, model: np.ndarray, held: Split) -> np.ndarray:

@@ -7,7 +7,6 @@ what is spread. Every process computes the same floats: the number of workers ch
 from __future__ import annotations
 
 import multiprocessing
-import weakref
 from collections.abc import Collection, Sequence
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -19,10 +18,11 @@ from callup.core.index import Ids
 from callup.core.types import check_k
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Backend, Score, SplitName, Trained
+from callup.simulation.backends.crew import Crew
 from callup.simulation.backends.scores import score
-from callup.simulation.backends.shared_data import AttachedData, Places, SharedData
+from callup.simulation.backends.shared_data import AttachedData, Places
 from callup.simulation.backends.torch_one import ROWS, TorchOne
-from callup.simulation.backends.workers import Job, Workers
+from callup.simulation.backends.workers import Job
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Mlp, Model, Split
 
@@ -39,7 +39,7 @@ class Torch(Backend):
         self._number = 1 if multiprocessing.current_process().daemon else check_k(workers, "workers")
         if self._number > 1:
             _check_sendable(model)
-        self._crew: _Crew | None = None
+        self._crew: Crew | None = None
 
     def init(self) -> np.ndarray:
         return self._one.init()
@@ -83,31 +83,12 @@ class Torch(Backend):
 
     def _spread(self, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
         if self._crew is None:
-            self._crew = _Crew(self._number, self.data, self.model, self.shards, self.local, self.seed)
+            self._crew = Crew(self._number, _Worker, self.data, self.model, self.shards, self.local, self.seed)
         try:
             return self._crew.run(model, jobs)
         except BaseException:
             self.close()  # answers to the other jobs are still on their way, and nobody will hear them
             raise
-
-
-class _Crew:
-    """Workers and the data they share; given back on `close`, or when the program ends without it."""
-
-    def __init__(self, number: int, data: Data, *rest: Any) -> None:
-        shared = SharedData(data)
-        try:
-            workers = Workers(number, _Worker, (shared.places, *rest))
-        except BaseException:
-            shared.close()
-            raise
-        self.run = workers.run
-        self.close = weakref.finalize(self, _dismiss, workers, shared)
-
-
-def _dismiss(workers: Workers, shared: SharedData) -> None:
-    workers.close()
-    shared.close()
 
 
 class _Worker(TorchOne):

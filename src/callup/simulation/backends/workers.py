@@ -94,7 +94,7 @@ class Workers:
         process = self._crew[worker]
         process.join(_PATIENCE)
         return CallupError(
-            f"a torch worker ended unexpectedly with exit code {process.exitcode}; where memory is short use fewer "
+            f"a worker ended unexpectedly with exit code {process.exitcode}; where memory is short use fewer "
             "workers, and in a script of your own start the run under `if __name__ == '__main__':`"
         )
 
