@@ -16,13 +16,27 @@ from callup.simulation.local import LocalTraining
 
 @dataclass(frozen=True)
 class Split:
-    """Inputs (float32, one sample a row; pictures as channels, height, width) and whole-number labels."""
+    """Inputs (float32, one sample a row; pictures as channels, height, width) and whole-number labels.
+
+    A sample of text is a row of word numbers in `x` and, at the same places of `y`, the word that follows each; -1
+    where nothing is asked.
+    """
 
     x: np.ndarray
     y: np.ndarray
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """All that is asked, one after the other: the label of each sample, or each word to be told of a text."""
+        return self.y if self.y.ndim == 1 else self.y[self.y >= 0]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class of each sample, for partitions and class counts. Texts have none: all are of class 0."""
+        return self.y if self.y.ndim == 1 else np.zeros(len(self.y), np.int64)
 
     def flat(self) -> Split:
         """Each sample as one row of numbers."""
@@ -60,7 +74,17 @@ class Module:
     """Importable by name, because worker processes fetch it themselves."""
 
 
-Model = Mlp | Module
+@dataclass(frozen=True)
+class WordLstm:
+    """Tells the next word at every place of a text: an embedding, stacked LSTM layers, then a score for each word."""
+
+    words: int
+    embedding: int = 200
+    hidden: int = 200
+    layers: int = 2
+
+
+Model = Mlp | Module | WordLstm
 
 
 @dataclass(frozen=True)
