@@ -71,6 +71,10 @@ class Backend(ABC):
     def logits(self, model: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Class scores before softmax for each row of x."""
 
+    def scores(self, model: np.ndarray, held: Split) -> np.ndarray:
+        """A row of scores before softmax for each of the split's targets."""
+        return self.logits(model, held.x)
+
     @abstractmethod
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         """Loss, accuracy and recall on the validation or the test set."""
