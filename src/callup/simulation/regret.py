@@ -19,7 +19,7 @@ from callup.simulation.world import World
 def true_utilities(world: World, model: np.ndarray, ids: Ids) -> np.ndarray:
     """NCCB, Eq. 2: what each of these clients could teach this model; only a simulation can ask all of them."""
     own = (world.backend.samples(int(client)) for client in ids)
-    losses = np.array([answers(world.backend.logits(model, held.x), held.y)["loss_rms"] for held in own])
+    losses = np.array([answers(world.backend.scores(model, held), held.targets)["loss_rms"] for held in own])
     return client_utility(world.clients.of("num_examples", ids), losses)
 
 
