@@ -1,0 +1,169 @@
+"""The journal of a run: who may write to it, what happened in each round, and what had been learned by then.
+
+A round is on disk before the next one starts. A runtime that can compute a round again from the one before it (the
+simulator) takes a snapshot now and then; one that cannot (a real federation) takes one after every round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from callup.core.errors import InputError
+from callup.core.selector import Arrays
+from callup.journal import crash
+from callup.journal.disk import NoRoom, private_folder
+from callup.journal.entries import Entry
+from callup.journal.lock import Lock
+from callup.journal.log import NAME, Log, Story, read_log
+from callup.journal.snapshots import newest, write_snapshot
+
+SCHEMA = 1
+WhenFull = Literal["stop", "continue"]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a snapshot is taken: after so many rounds, or after the first round that ends so many seconds later."""
+
+    rounds: int = 10
+    seconds: float = 30.0
+
+
+@dataclass
+class Found:
+    """What was there when a run was opened again."""
+
+    entries: list[Entry] = field(default_factory=list)
+    """Rounds 1, 2, ... as they were recorded."""
+    snapshot_round: int = 0
+    """The round after which the newest sound snapshot was taken; 0 if there is none."""
+    state: Arrays = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What was wrong and what was done about it, a sentence each."""
+
+
+class Journal:
+    """Written by one process at a time. `when_full`: a full disk stops the run, or the run goes on in memory."""
+
+    def __init__(
+        self, folder: Path, *, pace: Pace | None = None, when_full: WhenFull = "stop", say: Say | None = None
+    ) -> None:
+        self.folder, self.found = folder, Found()
+        self._pace = pace or Pace()
+        self._when_full, self._say = when_full, say or (lambda _: None)
+        self._log: Log | None = None
+        private_folder(folder)
+        self._lock = Lock(folder)
+        crash.point("run-locked")
+        if self._lock.left_by:
+            self.found.notes.append(f"{self._lock.left_by}, died while it was writing here")
+        for draft in folder.glob(".*.draft"):
+            draft.unlink(missing_ok=True)
+        self._last = (0, time.monotonic())
+
+    @property
+    def exists(self) -> bool:
+        """Whether rounds were, or could have been, written here before."""
+        return (self.folder / NAME).exists()
+
+    def begin(self, facts: Mapping[str, Any]) -> None:
+        """A new log; its head holds the schema and these facts."""
+        self._log = Log.begun(self.folder, Entry(0, {"schema": SCHEMA, **facts}))
+        crash.point("journal-begun")
+
+    def resume(self, forget: bool = False) -> Found:
+        """Opens the log that is there, puts right what a crash left of it, and tells what there is to go on from.
+
+        `forget` sets the rounds after the newest snapshot aside, for those who cannot compute them again.
+        """
+        story = read_log(self.folder)
+        check_schema(self.folder, story)
+        self.found.notes += _damage(story)
+        snapshot = newest(self.folder, len(story.entries), self.found.notes)
+        if forget:
+            known = 0 if snapshot is None else snapshot.index
+            self.found.notes.append(f"{len(story.entries) - known} rounds after round {known} were set aside")
+            story.after, story.entries = story.entries[known:], story.entries[:known]
+        self._log = Log.continued(self.folder, story)
+        self.found.entries = story.entries
+        if snapshot is not None:
+            self.found.snapshot_round, self.found.state = snapshot.index, snapshot.arrays
+        self._last = (self.found.snapshot_round, time.monotonic())
+        return self.found
+
+    def append(self, entry: Entry) -> None:
+        """The round is on disk when this returns. On a full disk: NoRoom, or a warning and the round kept in memory."""
+        if self._log is None:
+            raise InputError(f"the journal in {self.folder} was neither begun nor resumed")
+        waited = self._log.waiting
+        try:
+            self._log.append(entry)
+        except NoRoom as error:
+            if self._when_full == "stop":
+                raise
+            self._say(f"warning: {error}; {self._log.waiting} rounds are in memory only")
+            return
+        if waited:
+            self._say(f"there is room again: the {waited} rounds kept in memory are on disk now")
+
+    def snapshot(self, index: int, state: Callable[[], Mapping[str, np.ndarray]], last: bool = False) -> None:
+        """Takes a snapshot after round `index` if one is due; `state` is asked for only then."""
+        rounds, since = index - self._last[0], time.monotonic() - self._last[1]
+        if not (last or rounds >= self._pace.rounds or since >= self._pace.seconds) or rounds <= 0:
+            return
+        if self.waiting:
+            return  # a snapshot must not be ahead of the log
+        try:
+            write_snapshot(self.folder, index, state())
+        except NoRoom as error:
+            if self._when_full == "stop":
+                raise
+            self._say(f"warning: {error}; the snapshot of round {index} is left out")
+            return
+        self._last = (index, time.monotonic())
+
+    @property
+    def waiting(self) -> int:
+        """Rounds that are in memory only."""
+        return 0 if self._log is None else self._log.waiting
+
+    def close(self) -> None:
+        """Lets go of the run. What is on disk stays as it is."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self._lock.release()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self.close()
+
+
+def check_schema(folder: Path, story: Story) -> None:
+    found = story.head.facts.get("schema")
+    if found != SCHEMA:
+        raise InputError(f"{folder / NAME} has journal schema {found}, this version reads {SCHEMA}")
+
+
+def _damage(story: Story) -> list[str]:
+    notes = []
+    if story.torn:
+        notes.append(f"the last {story.torn:,} bytes of the journal are no whole round and were cut off")
+    if story.damaged or story.after:
+        lost = f"{story.damaged} damaged" if story.damaged else "missing"
+        notes.append(
+            f"the journal is sound up to round {len(story.entries)}; what follows it ({lost}, "
+            f"{len(story.after)} sound) was set aside as {NAME}.damaged-*"
+        )
+    return notes
