@@ -60,7 +60,7 @@ class Auditor:
             return engine.average.combine(self._model, replies.only(mask), world.clients)
 
         held_out = world.validation
-        bench = ModelBench(replies, lambda model: world.backend.logits(model, held_out.x), held_out.y, combine)
+        bench = ModelBench(replies, lambda model: world.backend.scores(model, held_out), held_out.targets, combine)
         values = measure.values(bench, len(ids), stream(engine.settings.seed, "audit", index))
         return Contributions(index, ids, values)
 

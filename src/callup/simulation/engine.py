@@ -178,7 +178,7 @@ class Engine:
             return self.average.combine(replies.start, replies.only(mask), self.world.clients, weights)
 
         held_out = self.world.validation
-        return ModelBench(replies, lambda m: self.world.backend.logits(m, held_out.x), held_out.y, combine)
+        return ModelBench(replies, lambda m: self.world.backend.scores(m, held_out), held_out.targets, combine)
 
     def _server_signals(
         self, replies: Replies, used: np.ndarray, bench: ModelBench, index: int
