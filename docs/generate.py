@@ -15,6 +15,7 @@ from callup.core.registry import Card, Registry
 from callup.core.signals import SIGNALS
 from callup.partition.scheme import PARTITIONS
 from callup.simulation.availability import AVAILABILITIES
+from callup.simulation.fault import FAULTS
 from callup.simulation.latency import LATENCIES
 from callup.simulation.task import TASKS
 
@@ -24,6 +25,7 @@ KINDS: dict[str, Registry[Any]] = {
     "Partitions": PARTITIONS,
     "Availability": AVAILABILITIES,
     "Latency": LATENCIES,
+    "Faults": FAULTS,
     "Averages": AVERAGES,
     "Filters": FILTERS,
 }

@@ -18,6 +18,7 @@ _KINDS = {
     "filters": "filter",
     "availability": "availability",
     "latency": "latency",
+    "faults": "fault",
     "signals": "signal",
 }
 

@@ -24,6 +24,7 @@ def registries() -> dict[str, Registry[Any]]:
     from callup.core.catalogue import AVERAGES, FILTERS, SELECTORS
     from callup.partition.scheme import PARTITIONS
     from callup.simulation.availability import AVAILABILITIES
+    from callup.simulation.fault import FAULTS
     from callup.simulation.latency import LATENCIES
     from callup.simulation.task import TASKS
 
@@ -35,6 +36,7 @@ def registries() -> dict[str, Registry[Any]]:
         "filters": FILTERS,
         "availability": AVAILABILITIES,
         "latency": LATENCIES,
+        "faults": FAULTS,
     }
 
 
