@@ -1,0 +1,1 @@
+"""Next-word prediction with stacked LSTM layers, in numpy and in torch."""
