@@ -1,0 +1,90 @@
+"""The selector's part in `shared`: it holds the secret key and its own shares, and alone learns the inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
+
+from callup.core.errors import InputError
+from callup.core.index import Ids
+from callup.privacy.field import CAP, MODULUS, inner_products, unpacked
+from callup.privacy.packing import Packing, tiles
+from callup.privacy.secret import SecretSide
+from callup.privacy.sharing import Shares
+from callup.privacy.terms import Terms
+from callup.privacy.wire import Message
+
+
+class Keyholder:
+    """Makes the keys, encrypts its shares for the server, decrypts what the server made of them.
+
+        S = (X + Y)(X + Y)^T = X X^T + X Y^T + Y X^T + Y Y^T      (X at the server, Y here)
+
+    The server sends the first three, of which it knows X and has Y encrypted; the fourth is added here.
+    """
+
+    def __init__(self, classes: int, roster: Iterable[int], minimum: int = 20) -> None:
+        self.terms = Terms.fresh(classes, roster, minimum)
+        self.shares = Shares(self.terms)
+        self._keys = SecretSide()
+        self._packing = Packing(classes)
+
+    def invitation(self) -> bytes:
+        """For the server: the terms and the public key."""
+        return Message("invitation", {}, (self.terms.encode(), self._keys.public_key)).encode()
+
+    def encrypted_shares(self, present: bytes) -> bytes:
+        """For the server, which said whose shares it has: the shares of those, packed and encrypted."""
+        there = Message.decode(present, "present")
+        self.terms.check_key(there.word("key"), "the server")
+        ids = sorted(set(there.numbers("ids")) & set(self.shares.ids))
+        rows = self.shares.rows(ids)
+        blobs: list[bytes] = []
+        for group in self._packing.groups(len(ids)):
+            blobs.append(self._keys.encrypt(self._packing.forward(rows[group])))
+            blobs.append(self._keys.encrypt(self._packing.backward(rows[group])))
+        return Message("encrypted shares", {"key": self.terms.key, "ids": ids}, tuple(blobs)).encode()
+
+    def gram(self, data: bytes) -> tuple[Ids, np.ndarray]:
+        """From the server's tiles: ids, and the inner products of their label counts."""
+        message = Message.decode(data, "tiles")
+        self.terms.check_key(message.word("key"), "the server")
+        ids = message.numbers("ids")
+        own = self.shares.rows(ids)
+        groups = self._packing.groups(len(ids))
+        pairs = tiles(groups)
+        if len(pairs) != len(message.blobs):
+            raise InputError(f"the server sent {len(message.blobs)} tiles where {len(pairs)} were expected")
+        found = np.zeros((len(ids), len(ids)), np.int64)
+        for (i, j), blob in zip(pairs, message.blobs, strict=True):
+            left, right = groups[i], groups[j]
+            places = self._packing.targets(left.stop - left.start, right.stop - right.start)
+            tile = (self._keys.decrypt(blob, places) + inner_products(own[left], own[right])) % MODULUS
+            found[left, right] = tile
+            found[right, left] = tile.T
+        return np.array(ids, np.int64), sound(found, ids)
+
+    def global_counts(self, data: bytes) -> np.ndarray:
+        """From the server's sum of shares: the samples of each class over all of the clients it names."""
+        message = Message.decode(data, "sum of shares")
+        self.terms.check_key(message.word("key"), "the server")
+        ids = message.numbers("ids")
+        if len(ids) * CAP >= MODULUS:
+            raise InputError(f"counts of {len(ids):,} clients together are not exact; up to {MODULUS // CAP:,} are")
+        return np.asarray((unpacked(message.blobs[0]) + self.shares.total(ids)) % MODULUS)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Keyholder is never pickled")
+
+
+def sound(gram: np.ndarray, ids: list[int]) -> np.ndarray:
+    """Refuses inner products that no label counts have: S[n,m]^2 <= S[n,n] S[m,m]. A lying client shows here, often."""
+    own = np.diagonal(gram).astype(np.float64)
+    bad = gram.astype(np.float64) ** 2 > np.outer(own, own) * (1 + 1e-9)
+    if bad.any():
+        # The liar is in most of the pairs that do not fit.
+        worst = ids[int(bad.sum(axis=1).argmax())]
+        raise InputError(f"the inner products of client {worst} fit no label counts; leave this client out")
+    return gram

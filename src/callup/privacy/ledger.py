@@ -1,0 +1,122 @@
+"""What a client has released and what it cost, on disk: a data version is released once and never again.
+
+Noise drawn twice for the same data averages away, so epsilon holds only if nobody can ask again. The ledger is the
+client's own. It holds noised counts, never true ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from callup.core.errors import InputError, UsageError
+from callup.privacy.counts import whole_counts
+from callup.privacy.modes import check_epsilon
+from callup.privacy.release import noised
+
+
+class Ledger:
+    """A folder with one file for each data version. A file is made before the noise is drawn and only once.
+
+    budget: the most epsilon all versions together may cost; versions may share records, so epsilons add up.
+    """
+
+    def __init__(self, folder: Path, client: int, budget: float | None = None) -> None:
+        self._folder, self._client = Path(folder), client
+        self._budget = None if budget is None else check_epsilon(budget)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def release(self, version: str, counts: Sequence[float] | np.ndarray, epsilon: float) -> np.ndarray:
+        """Noised counts of this data version. A second call for the same version is refused."""
+        whole, path = whole_counts(counts, self._client), self._path(version)
+        spent = self.spent
+        if self._budget is not None and spent + check_epsilon(epsilon) > self._budget * (1 + 1e-12):
+            raise InputError(
+                f"client {self._client}: a release at epsilon {epsilon:g} would exceed the budget of "
+                f"{self._budget:g}, of which {spent:g} is spent"
+            )
+        facts = {"client": self._client, "version": version, "epsilon": check_epsilon(epsilon)}
+        try:
+            # Exclusive: of two processes that race, one gets the file. What was begun counts as spent, also after a
+            # crash: better to lose a release than to make two.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError as error:
+            raise InputError(
+                f"client {self._client}: data version '{version}' was released before; send the same release again, "
+                f"or release a new data version when the data has changed"
+            ) from error
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            _write(file, facts)
+            released = noised(whole, epsilon)
+            _write(file, {"released": released.tolist()})
+        _sync(self._folder)
+        return released
+
+    def released(self, version: str) -> np.ndarray:
+        """What was released for this data version, to be sent again as it was."""
+        path = self._path(version)
+        if not path.exists():
+            raise InputError(f"client {self._client}: data version '{version}' was not released yet")
+        lines = _read(path)
+        if len(lines) < 2:
+            raise InputError(
+                f"client {self._client}: the release of data version '{version}' was cut off and counts as spent"
+            )
+        return np.array(lines[1]["released"], np.int64)
+
+    @property
+    def spent(self) -> float:
+        """Epsilon of all releases together."""
+        return float(sum(float(lines[0]["epsilon"]) for lines in self._entries()))
+
+    @property
+    def versions(self) -> list[str]:
+        return sorted(str(lines[0]["version"]) for lines in self._entries())
+
+    def _entries(self) -> Iterator[list[dict[str, Any]]]:
+        for path in sorted(self._folder.glob("*.release")):
+            lines = _read(path)
+            if not lines:
+                raise InputError(
+                    f"{path} was cut off before it said what it cost; nothing more is released from this ledger"
+                )
+            if lines[0]["client"] != self._client:
+                raise InputError(f"{self._folder} is the ledger of client {lines[0]['client']}, not of {self._client}")
+            yield lines
+
+    def _path(self, version: str) -> Path:
+        if not isinstance(version, str) or not version.strip():
+            raise UsageError(f"a data version is a name such as '2026-11', got {version!r}")
+        return self._folder / f"{hashlib.sha256(version.encode()).hexdigest()[:32]}.release"
+
+
+def _write(file: Any, entry: dict[str, Any]) -> None:
+    file.write(json.dumps(entry) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """The new file's name is on disk too, before the release leaves."""
+    if os.name != "posix":
+        return  # a folder cannot be opened there
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file; a last one that was cut off is left out."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    try:
+        return [json.loads(line) for line in lines]
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} is damaged: {error}") from error

@@ -1,0 +1,73 @@
+"""A client's part in `shared`: its counts become two rows that are each uniform, one for each of two parties.
+
+a = x + y modulo a prime, with y uniform. Whoever holds x alone, or y alone, holds random numbers. No encryption library
+is needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from callup.core.errors import InputError
+from callup.privacy.counts import whole_counts
+from callup.privacy.field import CAP, MODULUS, packed, uniform, unpacked
+from callup.privacy.terms import Terms
+from callup.privacy.wire import Message
+
+
+def split(counts: Sequence[float] | np.ndarray, client: int, terms: Terms) -> tuple[bytes, bytes]:
+    """The message for the server and the one for the selector."""
+    whole = whole_counts(counts, client, CAP)
+    if len(whole) != terms.classes:
+        raise InputError(f"client {client} has counts of {len(whole)} classes, the federation has {terms.classes}")
+    for_selector = uniform(terms.classes)
+    for_server = (whole - for_selector) % MODULUS
+    facts = {"client": client, "key": terms.key}
+    server, selector = (Message("share", facts, (packed(row),)).encode() for row in (for_server, for_selector))
+    return server, selector
+
+
+class Shares:
+    """The shares one party has received, by client."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._rows: dict[int, np.ndarray] = {}
+
+    def take(self, data: bytes) -> int:
+        """Adds one client's share; a stale key, a stranger, a second share or a wrong length is refused."""
+        message = Message.decode(data, "share")
+        client = message.number("client")
+        self._terms.check_key(message.word("key"), f"client {client}")
+        self._terms.check_member(client)
+        if client in self._rows:
+            raise InputError(f"client {client} sent a second share; the first one counts")
+        row = unpacked(message.blobs[0]) if len(message.blobs) == 1 else np.empty(0, np.int64)
+        if len(row) != self._terms.classes:
+            raise InputError(f"client {client} sent a share that is not one row of {self._terms.classes} classes")
+        self._rows[client] = row
+        return client
+
+    @property
+    def ids(self) -> list[int]:
+        """Who has sent a share, sorted."""
+        return sorted(self._rows)
+
+    def rows(self, ids: Iterable[int]) -> np.ndarray:
+        """The shares of these clients, in their order; of at least as many as the minimum says."""
+        wanted = list(ids)
+        self._terms.check_cohort(wanted)
+        missing = [client for client in wanted if client not in self._rows]
+        if missing:
+            raise InputError(f"there is no share of client {missing[0]}")
+        return np.stack([self._rows[client] for client in wanted])
+
+    def total(self, ids: Iterable[int]) -> np.ndarray:
+        """The sum of these clients' shares: a share of the sum of their counts."""
+        return np.asarray(self.rows(ids).sum(axis=0) % MODULUS)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("shares are never pickled")

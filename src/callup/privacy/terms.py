@@ -1,0 +1,66 @@
+"""What all parties agree on before anything is sent, and the checks that both sides make on it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from callup.core.errors import InputError
+from callup.core.index import as_ids
+from callup.privacy.packing import Packing
+from callup.privacy.wire import Message
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Which clients, how many classes, which key. A new key means new terms, and shares made for the old are refused.
+
+    minimum: with fewer clients than this nothing is computed.
+    """
+
+    key: str
+    classes: int
+    roster: tuple[int, ...]
+    minimum: int
+
+    @classmethod
+    def fresh(cls, classes: int, roster: Iterable[int], minimum: int) -> Terms:
+        Packing(classes)
+        ids = tuple(sorted(set(as_ids(roster).tolist())))
+        made = cls(secrets.token_hex(16), classes, ids, minimum)
+        made.check_cohort(ids)
+        return made
+
+    def check_key(self, key: str, who: str) -> None:
+        if key != self.key:
+            raise InputError(f"{who} used a key that is not in use (any more); send it the present terms and ask again")
+
+    def check_member(self, client: int) -> None:
+        if client not in self._members():
+            raise InputError(f"client {client} is not on the roster of this federation; nothing it sends is used")
+
+    def check_cohort(self, ids: Iterable[int]) -> None:
+        here = len(set(ids))
+        if here < self.minimum:
+            raise InputError(
+                f"statistics of {here} clients together are not computed: the minimum is {self.minimum}; "
+                f"wait for more clients or set minimum"
+            )
+
+    def encode(self) -> bytes:
+        facts = {"key": self.key, "classes": self.classes, "roster": list(self.roster), "minimum": self.minimum}
+        return Message("terms", facts).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> Terms:
+        message = Message.decode(data, "terms")
+        roster = tuple(message.numbers("roster"))
+        return cls(message.word("key"), message.number("classes"), roster, message.number("minimum"))
+
+    def for_client(self) -> Terms:
+        """Without the roster, which clients need not know."""
+        return Terms(self.key, self.classes, (), 0)
+
+    def _members(self) -> frozenset[int]:
+        return frozenset(self.roster)
