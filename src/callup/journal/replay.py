@@ -47,21 +47,20 @@ def replay(
     """A verdict for each round, up to and including the first that differs: after it the state is another one."""
     if 1 not in profiles:
         raise CannotReplay("the profile that the selector saw was not recorded")
-    profile = known = profiles[1]
-    selector.start(profile, plan, stream(seed, "start", "selector"))
+    profile, known = profiles[1], None
     for entry in entries:
         profile = profiles.get(entry.number, profile)
         turn = played(entry.number, entry.facts, entry.arrays, profile)
         if turn.dropped:
             raise CannotReplay(f"round {turn.index}: the log holds only a digest of {', '.join(turn.dropped)}")
         # One table as long as it stays the same: what a selector derives from it is kept with it.
-        clients = (
-            known if np.array_equal(turn.clients.ids, known.ids) and entry.number not in profiles else turn.clients
-        )
-        if clients is not known and entry.number > 1:
-            selector.roster(clients, stream(seed, "roster", turn.index))
-        known = clients
-        verdict = _one(selector, turn, clients, seed)
+        if known is None:
+            selector.start(turn.clients, plan, stream(seed, "start", "selector"))
+            known = turn.clients
+        elif entry.number in profiles or not np.array_equal(turn.clients.ids, known.ids):
+            selector.roster(turn.clients, stream(seed, "roster", turn.index))
+            known = turn.clients
+        verdict = _one(selector, turn, known, seed)
         yield verdict
         if not verdict.same:
             return

@@ -56,7 +56,8 @@ class Played:
 
 def digest(array: np.ndarray) -> str:
     """Sixteen hexadecimal digits that stand for the numbers in this order."""
-    return hashlib.sha256(np.asarray(array, order="C").tobytes()).hexdigest()[:16]
+    little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+    return hashlib.sha256(little.tobytes()).hexdigest()[:16]
 
 
 def record_turn(turn: Turn, profile: Clients) -> tuple[dict[str, Any], Arrays]:
@@ -93,7 +94,7 @@ def played(index: int, facts: Mapping[str, Any], arrays: Arrays, profile: Client
     """The turn of an entry; what does not fit together is refused."""
     try:
         roster = unpack_members("roster", arrays, profile.ids)
-        clients = profile if len(roster) == len(profile) else _among(profile, roster)
+        clients = profile if len(roster) == len(profile) else profile.among(roster)
         reasons = [facts["reasons"][code] for code in arrays.get("why", ())]
         failed = _ids(clients, arrays, "failed").tolist()
         probed = {
@@ -114,10 +115,6 @@ def played(index: int, facts: Mapping[str, Any], arrays: Arrays, profile: Client
         )
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise InputError(f"entry {index} of the journal does not describe a round: {error}") from error
-
-
-def _among(profile: Clients, ids: Ids) -> Clients:
-    return Clients(ids, **{name: profile.of(name, ids) for name in profile.columns})
 
 
 def _rows(clients: Clients, ids: Ids) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -22,6 +21,8 @@ from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
 from callup.core.verify import ask, check_size, kept
+from callup.journal import crash
+from callup.journal.turns import Turn, digest
 from callup.simulation.collect import Collector
 from callup.simulation.contribution import server_signals
 from callup.simulation.run import Ledger, RoundRecord, Run
@@ -53,6 +54,8 @@ class Engine:
         self.model = self.world.start_model
         self.collector = Collector(self.world, self.asks)
         self.history: list[RoundRecord] = []
+        self.turn: Turn | None = None
+        """The last round as the selector met it."""
         self.clock = 0.0
         self.seen = np.zeros(2)  # clients lost and clients asked, faded
 
@@ -108,9 +111,12 @@ class Engine:
         prober = Prober(world, self.model, self.asks, index, ledger)
         available = world.available(index)
         now = Round(index, available, self.visible, stream(settings.seed, "select", index), prober.ask)
-        selection = ask(self.selector, now, self._wanted())
+        wanted = self._wanted()
+        selection = ask(self.selector, now, wanted)
+        crash.point("after-select")
         needed = len(selection.ids) if self.selector.card.takes_everyone else settings.k
         came = self.collector.collect(self.model, selection.ids, needed, index, ledger)
+        crash.point("after-train")
         replies, seconds = came.replies, came.seconds + prober.seconds
         self.seen = _FADE * self.seen + [len(selection.ids) - came.arrived, len(selection.ids)]
         bench = self._bench(replies, selection)
@@ -119,11 +125,14 @@ class Engine:
         if self.filter is not None and used.any():
             used = kept(self.filter, replies, bench)
         self._average(replies, used, selection, index)
+        crash.point("after-average")
         signals = {**replies.signals, **self._server_signals(replies, used, bench, index)}
         rng = stream(settings.seed, "update", index)
-        self.selector.update(
-            Feedback(index, replies.ids, signals, self.visible, came.failed, prober.heard, selection.notes, rng)
-        )
+        heard, notes = prober.heard, selection.notes
+        feedback = Feedback(index, replies.ids, signals, self.visible, came.failed, heard, notes, rng)
+        self.selector.update(feedback)
+        crash.point("after-update")
+        self.turn = Turn(now, wanted, selection, feedback)
         self.clock += seconds
         record = RoundRecord(
             index=index,
@@ -133,8 +142,8 @@ class Engine:
             kept=replies.ids[used].tolist(),
             failed={str(client): reason for client, reason in came.failed.items()},
             abandoned=abandoned,
-            digest=hashlib.sha256(selection.ids.astype("<i8").tobytes()).hexdigest()[:16],
-            notes={name: float(value) for name, value in selection.notes.items()},
+            digest=digest(selection.ids),
+            notes={name: float(value) for name, value in notes.items()},
             seconds=seconds,
             clock=self.clock,
             ledger=ledger,
