@@ -211,6 +211,9 @@ def test_full_data_where_it_is_present(spec: str, shape: tuple[int, ...], sizes:
     held = data.validation.x
     assert np.abs(held.mean(axis=axes)).max() < 0.085 and np.abs(held.std(axis=axes) - 1).max() < 0.085
     assert isinstance(loaded.model, Mlp if len(shape) == 1 else Module)
+    # What a partition sees is the same when it is read alone, without the pictures.
+    seen = TASKS.make(spec).holdings()
+    assert np.array_equal(seen.labels, data.train.y) and (seen.classes, seen.owners) == (data.classes, data.owners)
     cifar10._data.cache_clear()  # 0.7 GB that no other test needs
 
 

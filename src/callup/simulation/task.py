@@ -96,6 +96,15 @@ class Loaded:
     local: LocalTraining
 
 
+@dataclass(frozen=True)
+class Holdings:
+    """What a partition sees of the training set."""
+
+    labels: np.ndarray
+    classes: int
+    owners: np.ndarray | None = None
+
+
 class Task(ABC):
     """A named task; `load` reads the data, once per process. All runs share its arrays, which are read-only."""
 
@@ -104,6 +113,11 @@ class Task(ABC):
     @abstractmethod
     def load(self) -> Loaded:
         """Data, model and default local training."""
+
+    def holdings(self) -> Holdings:
+        """Labels and owners of the training set; a task whose inputs are large reads no more than these."""
+        data = self.load().data
+        return Holdings(data.train.labels, data.classes, data.owners)
 
 
 def mlp(data: Data, hidden: int) -> Mlp:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+import numpy as np
+
+from callup.core.errors import InputError
 from callup.simulation.data import cifar10 as cifar
 from callup.simulation.data import stl10 as stl
 from callup.simulation.data.finder import Layout, load
@@ -11,6 +16,8 @@ from callup.simulation.data.idx import read_idx
 from callup.simulation.data.images import Images, Labelled, joined, labelled
 from callup.simulation.data.mosaic import read_mosaics
 from callup.simulation.data.npz import open_npz
+
+T = TypeVar("T")
 
 _GREY = (1, 28, 28)
 _IDX = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -40,11 +47,19 @@ def mnist() -> Images:
 
 def cifar10() -> Images:
     """CIFAR-10: 50,000 and 10,000 colour pictures of 32 x 32, ten kinds of things."""
-    binary = tuple(f"{name}.bin" for name in (*_BATCHES, "test_batch"))
+    return _cifar10(_cifar10_npz, _cifar10_binary, _cifar10_python)
+
+
+def cifar10_labels() -> np.ndarray:
+    """The labels of CIFAR-10's training set alone: in packed files no picture is decoded for them."""
+    return _cifar10(_cifar10_npz_labels, lambda p: _cifar10_binary(p).train.y, lambda p: _cifar10_python(p).train.y)
+
+
+def _cifar10(npz: Callable[[list[Path]], T], binary: Callable[[list[Path]], T], python: Callable[[list[Path]], T]) -> T:
     layouts = (
-        Layout(("cifar10.npz",), _cifar10_npz),
-        Layout(binary, _cifar10_binary, ("cifar-10-batches-bin", "")),
-        Layout((*_BATCHES, "test_batch"), _cifar10_python, ("cifar-10-batches-py", "")),
+        Layout(("cifar10.npz",), npz),
+        Layout(tuple(f"{name}.bin" for name in (*_BATCHES, "test_batch")), binary, ("cifar-10-batches-bin", "")),
+        Layout((*_BATCHES, "test_batch"), python, ("cifar-10-batches-py", "")),
     )
     return load("CIFAR-10", layouts, "https://www.cs.toronto.edu/~kriz/cifar.html")
 
@@ -86,6 +101,14 @@ def _grey_idx(paths: list[Path]) -> Images:
 
 def _cifar10_npz(paths: list[Path]) -> Images:
     return Images(_mosaic(paths[0], "train", cifar.SHAPE), _mosaic(paths[0], "test", cifar.SHAPE))
+
+
+def _cifar10_npz_labels(paths: list[Path]) -> np.ndarray:
+    with open_npz(paths[0]) as archive:
+        labels = archive.array("y_train", "u1", (None,)).astype(np.int64)
+    if len(labels) == 0 or labels.max() >= cifar.CLASSES:
+        raise InputError(f"{paths[0]}, train: expected labels from 0 to {cifar.CLASSES - 1}, one at least")
+    return labels
 
 
 def _cifar10_binary(paths: list[Path]) -> Images:

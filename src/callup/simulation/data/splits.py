@@ -25,6 +25,15 @@ def hold_out(labels: np.ndarray, size: int, rng: np.random.Generator) -> np.ndar
     return mask
 
 
+def held_for_validation(labels: np.ndarray, name: str, size: int) -> np.ndarray:
+    """A mask: which samples of the published training set of this name are the validation set."""
+    if not 1 <= size <= len(labels) // 2:
+        raise UsageError(
+            f"{name}: validation must be between 1 and {len(labels) // 2}, half of the training set, got {size}"
+        )
+    return hold_out(labels, size, stream(0, "validation", name))
+
+
 def three_splits(
     images: Images, name: str, validation: int, mean: tuple[float, ...], deviation: tuple[float, ...]
 ) -> Data:
@@ -36,11 +45,7 @@ def three_splits(
     train, test = images.train, images.test
     if test is None:
         raise UsageError(f"{name} has no test set")
-    if not 1 <= validation <= len(train) // 2:
-        raise UsageError(
-            f"{name}: validation must be between 1 and {len(train) // 2}, half of the training set, got {validation}"
-        )
-    held = hold_out(train.y, validation, stream(0, "validation", name))
+    held = held_for_validation(train.y, name, validation)
     return Data(
         train=_standardised(train, np.flatnonzero(~held), mean, deviation),
         validation=_standardised(train, np.flatnonzero(held), mean, deviation),

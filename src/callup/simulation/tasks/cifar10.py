@@ -6,10 +6,10 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from callup.simulation.data.datasets import cifar10
-from callup.simulation.data.splits import three_splits
+from callup.simulation.data.datasets import cifar10, cifar10_labels
+from callup.simulation.data.splits import held_for_validation, three_splits
 from callup.simulation.local import LocalTraining
-from callup.simulation.task import TASKS, Data, Loaded, Module, Task
+from callup.simulation.task import TASKS, Data, Holdings, Loaded, Module, Task
 
 
 @TASKS.add("cifar10-cnn", paper="Krizhevsky, technical report, 2009")
@@ -30,6 +30,10 @@ class Cifar10Cnn(Task):
     def load(self) -> Loaded:
         local = LocalTraining(epochs=5, batch=50, rate=0.05, weight_decay=5e-4)
         return Loaded(_data(self.validation), Module(make_cnn), local)
+
+    def holdings(self) -> Holdings:
+        labels = cifar10_labels()
+        return Holdings(labels[~held_for_validation(labels, "cifar10", self.validation)], 10)
 
 
 @functools.cache
