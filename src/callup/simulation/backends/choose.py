@@ -7,7 +7,7 @@ from callup.partition.scheme import Shards
 from callup.simulation.augment import image_shape
 from callup.simulation.backends.base import Backend
 from callup.simulation.local import LocalTraining
-from callup.simulation.task import Data, Model, Module
+from callup.simulation.task import Data, Model, Module, WordLstm
 
 BACKENDS = ("auto", "loop", "numpy", "torch", "compiled")
 
@@ -17,10 +17,13 @@ def make_backend(
 ) -> Backend:
     """`auto` is numpy for an Mlp; for a module it is compiled, if numba is here and the kernels know it, or else torch.
 
-    `workers` are threads for the compiled backend and processes for numpy and torch; `loop` knows none.
+    `workers` are threads for the compiled backend and processes for numpy and torch; `loop` knows none. Next-word
+    models have backends of their own under the names numpy, with threads, and torch, which knows no workers.
     """
     if name not in BACKENDS:
         raise UsageError(f"unknown backend '{name}'{suggest(name, BACKENDS)}")
+    if isinstance(model, WordLstm):
+        return _words(name, data, model, shards, local, seed, workers)
     if name in ("loop", "numpy") and isinstance(model, Module):
         raise UsageError(f"backend '{name}' cannot train a torch module; use backend 'torch' or 'auto' for this task")
     if local.augment != "none":
@@ -41,6 +44,23 @@ def make_backend(
     from callup.simulation.backends.batched import Batched
 
     return Batched(data, model, shards, local, seed, workers)
+
+
+def _words(
+    name: str, data: Data, model: WordLstm, shards: Shards, local: LocalTraining, seed: int, workers: int
+) -> Backend:
+    """Next-word models: numpy with threads, or plain torch."""
+    if name in ("loop", "compiled"):
+        raise UsageError(f"backend '{name}' cannot train a next-word model; use 'numpy', 'torch' or 'auto'")
+    if local.augment != "none":
+        raise UsageError(f"local training: augment is '{local.augment}', but texts cannot be cropped; use 'none'")
+    if name == "torch":
+        from callup.simulation.backends.words.torch_words import TorchWords
+
+        return TorchWords(data, model, shards, local, seed)
+    from callup.simulation.backends.words.threaded import ThreadedWords
+
+    return ThreadedWords(data, model, shards, local, seed, workers)
 
 
 def _compiled(torch: Backend, model: Module, workers: int, only: bool) -> Backend:

@@ -24,7 +24,7 @@ from callup.simulation.backends.shared_data import AttachedData, Places
 from callup.simulation.backends.torch_one import ROWS, TorchOne
 from callup.simulation.backends.workers import Job
 from callup.simulation.local import LocalTraining
-from callup.simulation.task import Data, Mlp, Model, Split
+from callup.simulation.task import Data, Model, Module, Split
 
 
 class Torch(Backend):
@@ -100,7 +100,7 @@ class _Worker(TorchOne):
 
 
 def _check_sendable(model: Model) -> None:
-    if isinstance(model, Mlp):
+    if not isinstance(model, Module):
         return
     try:
         ForkingPickler.dumps(model.make)

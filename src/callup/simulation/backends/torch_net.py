@@ -12,7 +12,7 @@ import numpy as np
 
 from callup.core.errors import InputError
 from callup.simulation.local import LocalTraining
-from callup.simulation.task import Mlp, Model
+from callup.simulation.task import Mlp, Model, WordLstm
 
 
 def import_torch() -> Any:
@@ -26,6 +26,8 @@ def import_torch() -> Any:
 
 def maker(model: Model) -> Callable[[], Any]:
     """The function that makes the module; it can be sent to another process if the task's own can."""
+    if isinstance(model, WordLstm):
+        raise InputError("a next-word model has a torch backend of its own, words.torch_words")
     return partial(make_mlp, model.sizes) if isinstance(model, Mlp) else model.make
 
 

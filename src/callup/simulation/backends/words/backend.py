@@ -65,5 +65,5 @@ class WordsBackend(Measured):
         found = self.judged(model, held)
         return Score(float(found.losses.mean(dtype=np.float64)), float(found.right.mean()), np.empty(0))
 
-    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
+    def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:  # noqa: ARG002
         raise InputError("texts have no classes: a selector that needs class_gradients cannot run on a next-word task")

@@ -120,7 +120,7 @@ def _back(layer: Layer, own: Passed, error: np.ndarray) -> np.ndarray:
         at_cell *= forget[place]
         if place:
             np.matmul(now.reshape(samples, -1), layer.to_outputs, out=later)
-    return slope.reshape(places, samples, 4 * hidden)
+    return np.asarray(slope.reshape(places, samples, 4 * hidden))
 
 
 _HALF = np.array([[0.5], [0.5], [1.0], [0.5]], np.float32)

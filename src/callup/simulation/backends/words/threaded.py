@@ -1,4 +1,4 @@
-"""Next-word prediction in numpy, clients spread over threads: products let go of the interpreter, so they run side by side.
+"""Next-word prediction in numpy, clients spread over threads, which its products let run side by side.
 
 A client is trained by one thread in the same order whoever else is at work, so the number of workers changes nothing
 but the time.

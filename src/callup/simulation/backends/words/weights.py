@@ -79,7 +79,7 @@ def check_words(model: WordLstm, data: Data) -> None:
                 f"the {name} samples of a next-word task must be rows of word numbers, as long in x as in y, got "
                 f"{split.x.dtype} of {split.x.shape} and {split.y.dtype} of {split.y.shape}"
             )
-        if split.x.size and not (0 <= split.x.min() and max(split.x.max(), split.y.max()) < model.words):
+        if split.x.size and not (split.x.min() >= 0 and max(split.x.max(), split.y.max()) < model.words):
             raise InputError(f"the {name} samples hold word numbers outside 0 to {model.words - 1}, the model's words")
         if split.y.size and split.y.min() < -1:
             raise InputError(f"the {name} samples ask for word {split.y.min()}; -1 is where nothing is asked")
