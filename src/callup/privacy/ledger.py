@@ -18,7 +18,7 @@ import numpy as np
 from callup.core.errors import InputError, UsageError
 from callup.privacy.counts import whole_counts
 from callup.privacy.modes import check_epsilon
-from callup.privacy.release import noised
+from callup.privacy.release import accounted_epsilon, noised
 
 
 class Ledger:
@@ -41,7 +41,8 @@ class Ledger:
                 f"client {self._client}: a release at epsilon {epsilon:g} would exceed the budget of "
                 f"{self._budget:g}, of which {spent:g} is spent"
             )
-        facts = {"client": self._client, "version": version, "epsilon": check_epsilon(epsilon)}
+        # What OpenDP itself says it costs; without OpenDP it ends here, and nothing is spent.
+        facts = {"client": self._client, "version": version, "epsilon": accounted_epsilon(epsilon)}
         try:
             # Exclusive: of two processes that race, one gets the file. What was begun counts as spent, also after a
             # crash: better to lose a release than to make two.

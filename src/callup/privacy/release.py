@@ -7,6 +7,7 @@ epsilon-DP.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,7 @@ def accounted_epsilon(epsilon: float) -> float:
     return float(_mechanism(SENSITIVITY / check_epsilon(epsilon)).map(SENSITIVITY))
 
 
+@functools.cache
 def _mechanism(scale: float) -> Any:
     dp = library("dp", "opendp.prelude")
     dp.enable_features("contrib")
