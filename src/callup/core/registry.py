@@ -43,6 +43,8 @@ class Card:
     """May name fewer than k: a client drawn twice carries the multiplicity in its weight."""
     takes_everyone: bool = False
     """Ignores k."""
+    one_by_one: bool = False
+    """Scores each client by itself, so that the k best of a longer list are the k best: the guard may draw from it."""
     version: int = 1
     """Raised when results change, so that stored results know they are old."""
 

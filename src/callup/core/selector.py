@@ -99,6 +99,11 @@ class Selector(Method):
         """Above this many clients this instance refuses; a method whose variants differ overrides it."""
         return self.card.max_clients
 
+    @property
+    def favour(self) -> float:
+        """How many times its fair share a client may be called by design; the guard's cap is never below it."""
+        return 1.0
+
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:
         """Clients joined or left. What was learned of the others stays; PerClient state needs nothing done."""
 

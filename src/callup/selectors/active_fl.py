@@ -23,6 +23,7 @@ _LARGEST = 1e300  # of a valuation: infinity is kept for clients that never repo
     paper="Goetz, Malik, Bui, Moon, Liu, Kumar, arXiv 1909.12641",
     needs=("num_examples", "loss"),
     cost="O(N)",
+    one_by_one=True,
 )
 @dataclass(repr=False)
 class ActiveFl(Selector):

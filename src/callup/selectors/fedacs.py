@@ -83,6 +83,10 @@ class FedAcs(Selector):
     def max_clients(self) -> int | None:
         return math.isqrt(int(_MOST_DRAWS / self.pool)) if self.redraw == "exact" else None
 
+    @property
+    def favour(self) -> float:
+        return 1 / self.pool  # who is always in the pool is called so often
+
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         self.wins_ = PerClient()  # A_i

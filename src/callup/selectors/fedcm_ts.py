@@ -16,7 +16,7 @@ from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection
 
 
-@SELECTORS.add("fedcm-ts", paper="Kim, Bae, Lee, Yun, arXiv 2012.03270", needs=("kept",), cost="O(N)")
+@SELECTORS.add("fedcm-ts", paper="Kim, Bae, Lee, Yun, arXiv 2012.03270", needs=("kept",), cost="O(N)", one_by_one=True)
 @dataclass(repr=False)
 class FedCmTs(Selector):
     """Take the k clients of the highest theta ~ Beta(alpha, beta): times a filter kept the client's model, or did not.

@@ -17,7 +17,7 @@ from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection
 
 
-@SELECTORS.add("fedcm-ucb", paper="Kim, Bae, Lee, Yun, arXiv 2012.03270", needs=("kept",), cost="O(N)")
+@SELECTORS.add("fedcm-ucb", paper="Kim, Bae, Lee, Yun, arXiv 2012.03270", needs=("kept",), cost="O(N)", one_by_one=True)
 @dataclass(repr=False)
 class FedCmUcb(Selector):
     """Take the k clients of the highest mu + sqrt(3 ln t / 2a): mu is how often a filter kept the client's model.

@@ -60,6 +60,10 @@ class FedEmd(Selector):
         if not 0 < self.tolerance < 1:
             raise UsageError(f"fedemd: tolerance must lie between 0 and 1, got {self.tolerance:g}")
 
+    @property
+    def favour(self) -> float:
+        return 2.0  # an exclusive Maverick among 50 clients is called 1.9 times as often as others at first
+
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         holders = (clients.all("label_counts") > 0).sum(axis=0)

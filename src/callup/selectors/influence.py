@@ -15,6 +15,7 @@ from callup.core.signals import Needs
     paper="leave-one-out influence in FedEMD, Huang et al., 2021",
     needs=("contribution:by=influence",),
     cost="O(N), and at the server k + 1 models scored on validation data",
+    one_by_one=True,
 )
 @dataclass(repr=False)
 class InfluenceSelector(ByContribution):

@@ -26,6 +26,7 @@ _MOST_UTILITY = 1e100  # its square still is a number
     paper="Li et al., WWW 2010, as compared in the NCCB paper",
     needs=("features", "loss_rms", "num_examples"),
     cost="O(N d^2) for the bounds and O(k d^2) to learn; d = 65 for 64 features",
+    one_by_one=True,
 )
 @dataclass(repr=False)
 class KLinUcb(Selector):

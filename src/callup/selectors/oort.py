@@ -32,6 +32,7 @@ _OORT_REPO = {"decay": 0.95, "clip": 0.98, "cutoff": 0.7, "percentile": 10.0, "s
     needs=("num_examples", "loss_rms", "duration?", "latency?"),
     presets={"paper": {}, "fedscale": _FEDSCALE, "oort-repo": _OORT_REPO},
     cost="O(N log N)",
+    one_by_one=True,
 )
 @dataclass(repr=False)
 class Oort(Selector):

@@ -15,6 +15,7 @@ from callup.core.signals import Needs
     paper="SVB in FedEMD, Huang et al., 2021; GTG-Shapley, Liu et al., TIST 2022",
     needs=("contribution:by=shapley",),
     cost="O(N), and at the server 2^k models scored on validation data, or fewer when sampled",
+    one_by_one=True,
 )
 @dataclass(repr=False)
 class ShapleySelector(ByContribution):

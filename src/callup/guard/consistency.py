@@ -1,0 +1,40 @@
+"""Claimed labels against what training shows: the output biases rise for the classes a client holds.
+
+The gradient of the cross-entropy by the bias of class b is the predicted share of b less the held share. So a client
+that claims mostly class b and whose bias of b falls does not hold what it claims. The check speaks only where it is
+known to work: while most clients' updates agree with their claims.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_SKEWED = 0.2  # total variation from equal shares: below it a histogram claims nothing that could be contradicted
+
+
+def agreement(counts: np.ndarray, bias_updates: np.ndarray) -> np.ndarray:
+    """The correlation of each client's claimed shares with its change of the output biases; NaN where it says nothing.
+
+    >>> agreement(np.array([[9.0, 1.0, 0.0], [5.0, 5.0, 5.0]]), np.array([[0.5, 0.0, -0.5], [0.5, 0.0, -0.5]])).round(2)
+    array([0.91,  nan])
+    """
+    total = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.where(total > 0, total, 1.0)
+    classes = counts.shape[1]
+    skewed = (0.5 * np.abs(shares - 1 / classes).sum(axis=1) >= _SKEWED) & (total[:, 0] > 0)
+    claim = shares - shares.mean(axis=1, keepdims=True)
+    moved = bias_updates - bias_updates.mean(axis=1, keepdims=True)
+    size = np.sqrt((claim**2).sum(axis=1) * (moved**2).sum(axis=1))
+    tells = skewed & (size > 0)
+    return np.where(tells, (claim * moved).sum(axis=1) / np.where(tells, size, 1.0), np.nan)
+
+
+def contradicted(found: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """A mask: whose update contradicts its claim, given the agreement last seen of everybody.
+
+    `usual` has to hold at least ten clients and its lower quartile to be above 0.5; then -0.3 is a contradiction.
+    """
+    seen = usual[~np.isnan(usual)]
+    if len(seen) < 10 or np.quantile(seen, 0.25) < 0.5:
+        return np.zeros(len(found), bool)
+    return np.asarray(np.nan_to_num(found, nan=1.0) < -0.3)

@@ -1,0 +1,214 @@
+"""The guard of one run: who may be called, what is believed, which replies count, who is set aside.
+
+Looking and learning are apart, as in selectors: only `learn` and what an operator does by hand change anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from callup.core import draws
+from callup.core.clients import Clients
+from callup.core.errors import InputError, UsageError
+from callup.core.index import Ids
+from callup.core.randomness import stream
+from callup.core.registry import Registry
+from callup.core.selector import Arrays, Method, Selector
+from callup.core.types import Plan, Replies, Round, Selection, check_k
+from callup.core.verify import ask
+from callup.guard.bound import Bound, bound
+from callup.guard.claims import believed
+from callup.guard.memory import Memory
+from callup.guard.pooling import pooled, spread
+from callup.guard.record import Event, Objection, Record
+from callup.guard.review import objections
+from callup.guard.store import packed, unpacked
+from callup.guard.turns import Turns
+
+GUARDS: Registry[Guard] = Registry("guard", "callup.guard.guard")
+USUAL_CAP = 1.5
+
+
+@GUARDS.add("on")
+@dataclass(repr=False)
+class Guard(Method):
+    """Checks every report, limits what lying can win, and sets those aside who are caught.
+
+    cap: how many times its fair share a client may be called; none is 1.5, or more where the method itself favours
+    clients more than that. pool: for methods that score clients one by one, the share of clients online from whom the
+    cohort is drawn at random. owner_cap: how many times the fair share of an owner all its clients together may have.
+    reach: robust deviations from the median beyond which a reported number is pulled in; feature_reach the same for
+    features; size_reach: how many times the median size a claim may be. huge: an update so many times the usual length
+    is refused. copy_angle: updates closer than this are the same. strikes: how many lead to quarantine, which lasts
+    `sentence` rounds; strikes are forgotten after `memory` rounds.
+    """
+
+    cap: float | None = None
+    pool: float | None = 0.5
+    owner_cap: float = 3.0
+    reach: float = 5.0
+    feature_reach: float = 3.0
+    size_reach: float = 10.0
+    huge: float = 20.0
+    copy_angle: float = 1e-3
+    strikes: float = 2.0
+    sentence: int = 20
+    memory: int = 100
+    repeats: bool = False
+    """Weights of a selection count how often a client was drawn; set by the method."""
+
+    def __post_init__(self) -> None:
+        if self.cap is not None and not self.cap >= 1:
+            raise UsageError(f"guard: cap must be at least 1, or not all places can be filled, got {self.cap:g}")
+        if self.pool is not None and not 0 < self.pool <= 1:
+            raise UsageError(f"guard: pool must be above 0 and at most 1, got {self.pool:g}")
+        for name in ("owner_cap", "size_reach", "huge"):
+            if not getattr(self, name) >= 1:
+                raise UsageError(f"guard: {name} must be at least 1, got {getattr(self, name):g}")
+        for name in ("reach", "feature_reach"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"guard: {name} must be above 0, got {getattr(self, name):g}")
+        if not 0 < self.copy_angle < 1:
+            raise UsageError(f"guard: copy_angle must lie between 0 and 1, got {self.copy_angle:g}")
+        if not self.strikes > 1:
+            raise UsageError(f"guard: strikes must be above 1: nobody is set aside on one strike, got {self.strikes:g}")
+        for name in ("sentence", "memory"):
+            check_k(getattr(self, name), f"guard: {name}")
+
+    def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
+        """`clients` are all that is known, as claimed, with owners where there are any."""
+        self.key_ = int(rng.integers(2**63))
+        self.planned_ = math.nan if plan.rounds is None else plan.rounds * min(plan.k / len(clients), 1.0)
+        self._turns, self._record, self._memory = Turns(), Record.empty(), Memory()
+        self.roster(clients)
+
+    def roster(self, clients: Clients) -> None:
+        """Clients joined or left. What is known of the others stays; sentences are kept for those who come back."""
+        self._turns.forget(clients.ids)
+        self._memory.forget(clients.ids)
+        if "owner" in clients:
+            self._turns.owner.set(clients.ids, clients.all("owner").astype(np.int64))
+
+    def profile(self, clients: Clients) -> Clients:
+        """The table as selectors see it: claimed sizes and features within reason."""
+        return believed(clients, self.size_reach, self.feature_reach)
+
+    def admit(self, index: int, online: Ids, k: int) -> Ids:
+        """Who may be chosen: nobody in quarantine, nobody above the cap while others can fill the places."""
+        online = np.sort(online)
+        free = ~self._record.away(online, index)
+        room = self._turns.room(online, k, self._cap, self.key_)
+        below = free & (room >= 1)
+        below &= ~self._turns.held_back(online, below, index, k, self.owner_cap, self.key_)
+        missing = min(k, int(free.sum())) - int(below.sum())
+        if missing > 0:
+            # The cap gives way rather than leave places empty: first those who are least above it.
+            others = np.flatnonzero(free & ~below)
+            rng = stream(self.key_, "beyond the cap", index)
+            below |= np.isin(online, draws.top(online[others], room[others], missing, rng))
+        return np.asarray(online[below])
+
+    def ask(self, selector: Selector, now: Round, k: int, online: Ids) -> Selection:
+        """The selector's choice among those admitted, drawn from a pool where the method scores clients one by one."""
+        rng = stream(self.key_, "pool", now.index)
+        if self.pool is not None and selector.card.one_by_one and len(now.available):
+            return pooled(selector, now, k, len(online), self.pool, rng)
+        selection = ask(selector, now, k)
+        if not self.repeats:
+            return selection
+        room = self._turns.room(np.sort(online), k, self._cap, self.key_)
+        return spread(selection, room[np.isin(np.sort(online), now.available)], now, rng)
+
+    def scale(self, name: str, ids: Ids, values: np.ndarray) -> np.ndarray:
+        """A signal as selectors may learn it: a client's own word is kept within reach of what the others say."""
+        return self._memory.scaled(name, ids, values, self.reach)
+
+    def review(self, replies: Replies, clients: Clients | None = None) -> list[Objection]:
+        """What is wrong with these replies; `clients` with label counts lets claims be compared with updates."""
+        if not len(replies.ids):
+            return []
+        return objections(self._memory.looks(replies, clients, self.key_), self.huge, self.copy_angle)
+
+    def learn(
+        self,
+        index: int,
+        online: Ids,
+        selection: Selection,
+        k: int,
+        replies: Replies | None = None,
+        found: Iterable[Objection] = (),
+        probed: Mapping[str, tuple[Ids, np.ndarray]] | None = None,
+        clients: Clients | None = None,
+    ) -> None:
+        """One round is over: who was called, what came back (all of it, as it came), what was objected to."""
+        found = list(found)
+        times = np.ones(len(selection.ids))
+        if self.repeats and selection.weights is not None:
+            times = np.asarray(selection.weights, np.float64)
+        room = self._turns.room(np.sort(online), k, self._cap, self.key_)
+        short = np.sort(online)[room < 1]
+        self._turns.beyond += int(np.isin(selection.ids, short).sum())
+        self._turns.count(online, k, selection.ids, times)
+        self._record.judge(index, found, self.strikes, self.memory, self.sentence)
+        for name, (ids, values) in (probed or {}).items():
+            self._memory.heard(name, ids, values)
+        if replies is not None and len(replies.ids):
+            refused = [o.client for o in found if o.refuses]
+            look = self._memory.looks(replies, clients, self.key_)
+            self._memory.learn(look, replies, ~np.isin(replies.ids, refused), self.key_)
+
+    def away(self, index: int, ids: Ids) -> Ids:
+        """Who of these is in quarantine in this round."""
+        return np.asarray(ids[self._record.away(ids, index)])
+
+    def quarantine(self, index: int, client: int, rounds: int | None = None) -> None:
+        """By hand: this client is not called for so many rounds."""
+        self._record.quarantine(index, client, index + 1 + (rounds or self.sentence), "by hand")
+
+    def release(self, index: int, client: int) -> None:
+        """By hand: this client may be called again, and its strikes are forgotten."""
+        self._record.release(index, client)
+
+    def report(self) -> list[Event]:
+        """Every action with its evidence, oldest first."""
+        return self._record.events()
+
+    @property
+    def beyond(self) -> int:
+        """Places given to clients above the cap, because too few were below it; the bound does not cover them."""
+        return self._turns.beyond
+
+    @property
+    def _cap(self) -> float:
+        return USUAL_CAP if self.cap is None else self.cap
+
+    def bound(self, share: float) -> Bound:
+        """The most places that a share of the clients can win in the run as it was planned."""
+        return bound(share, self._cap, self.pool, None if math.isnan(self.planned_) else self.planned_)
+
+    def state(self) -> Arrays:
+        own = {"schema": np.array(self.schema), "key_": np.array(self.key_), "planned_": np.array(self.planned_)}
+        return own | packed(self._turns, self._record, self._memory)
+
+    def load(self, state: Arrays) -> None:
+        found = np.asarray(state.get("schema")).tolist()
+        if found != self.schema or "key_" not in state or "planned_" not in state:
+            raise InputError(f"the guard reads a whole state of schema {self.schema}, this one has {found}")
+        self._turns, self._record, self._memory = unpacked(state)
+        self.key_, self.planned_ = int(state["key_"]), float(state["planned_"])
+
+
+def guard_for(spec: str, selector: Selector) -> Guard | None:
+    """The guard for this selector, with the cap and the pool it needs; None for "off"."""
+    if spec.strip() == "off":
+        return None
+    made = GUARDS.make(spec)
+    card = selector.card
+    if card.takes_everyone:
+        return replace(made, cap=math.inf, pool=1.0)
+    cap = max(USUAL_CAP, selector.favour) if made.cap is None else made.cap
+    return replace(made, cap=cap, pool=made.pool if card.one_by_one else None, repeats=card.with_replacement)

@@ -1,0 +1,37 @@
+"""The rate cap: nobody is called much more often than its fair share, whatever it reports.
+
+A fair turn is one place divided by everybody online; over a run the turns of all clients add up to the places there
+were. With a cap of c a client may be called c times for each fair turn it has had, so that a share f of clients,
+whatever they say, gets at most c f of the places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_SETTLED = 8.0  # fair turns after which the limit is strict
+
+
+def fair_turn(k: int, online: int) -> float:
+    """What one round adds to the turns of each client that is online."""
+    return min(k, online) / online if online else 0.0
+
+
+def allowance(turns: np.ndarray, luck: np.ndarray, cap: float) -> np.ndarray:
+    """How often clients with these fair turns may have been called, this round included; whole numbers.
+
+    One call is always allowed, or nobody could be called at first. `luck`, a number from 0 to 1 that each client keeps,
+    rounds c E up or down, so that limits do not rise for everyone in the same round; its mean is c E. By and by one
+    call is held back, and after eight fair turns the limit is never above c E.
+
+    >>> allowance(np.array([0.2, 1.0, 10.0]), np.array([0.5, 0.5, 0.5]), cap=1.5)
+    array([ 1.,  1., 14.])
+    """
+    held_back = np.minimum(1.0, turns / _SETTLED)
+    return np.asarray(np.maximum(1.0, np.floor(luck + cap * turns - held_back)))
+
+
+def strict_share(share: float, cap: float, turns: float | None) -> float:
+    """The most that a share of the clients can win under the cap; a run of few turns lets everybody be called once."""
+    startup = 0.0 if not turns else 1.0 / turns
+    return min(1.0, share * max(cap, startup))
