@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check bench bench-peers bench-select docs pictures clean
+.PHONY: help race test check bench bench-peers bench-select docs golden pictures clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 
 docs: $(VENV)/.light ## write the method table and the method pages
 	$(BIN)/python docs/generate.py
+
+golden: $(VENV)/.dev ## write the golden selection digests anew; a changed line needs a reason in the changelog
+	$(BIN)/python -m callup.testing.digests > golden.json && mv golden.json src/callup/testing/golden.json
 
 bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
 	$(BIN)/python benchmarks/backends.py
