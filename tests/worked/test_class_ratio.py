@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import callup
-from callup.analytics.class_ratio import balance_reward, class_ratios, compared, cross_entropy, fill_greedily
+from callup.analytics.class_ratio import balance_reward, class_ratios, compared, cross_entropy
+from callup.analytics.greedy_fill import fill_greedily, log_shares
 from callup.core.errors import InputError
 from callup.simulation.auxiliary import auxiliary_set
 from callup.simulation.class_ratio_study import estimate_class_ratios
@@ -118,3 +119,15 @@ def test_after_training_single_class_clients_are_still_recovered_and_mixed_ones_
 def test_a_model_of_another_task_is_refused():
     with pytest.raises(InputError, match=r"has 13,258 numbers, got shape \(5,\)"):
         estimate_class_ratios(model=np.zeros(5))
+
+
+@pytest.mark.parametrize("classes", [1, 2, 16, 17, 62, 200])
+def test_products_of_shares_give_the_logarithms_one_by_one(classes):
+    rng = np.random.default_rng(classes)
+    masses = rng.integers(0, 3, (50, classes)).astype(float)
+    masses[7] = 0
+    for pool in (np.zeros(classes), rng.random(classes)):
+        got = log_shares(pool, np.ascontiguousarray(masses.T), masses.sum(axis=1))
+        for row, value in zip(masses, got, strict=True):
+            total = (pool + row).sum() or 1.0
+            assert value == pytest.approx(sum(math.log(x / total + 1e-15) for x in pool + row), rel=1e-12, abs=1e-12)

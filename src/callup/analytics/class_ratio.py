@@ -10,12 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from callup.core import draws
 from callup.core.errors import InputError
-from callup.core.index import Ids
 
 Form = Literal["inverse", "exp"]
-_TINY = 1e-15
+TINY = 1e-15
+"""Added to every share, so that a missing class has a finite logarithm."""
 _LEAST_ENTROPY = 0.5  # two classes have ln 2 and more have more: only a single class, which has 0, lies below
 
 
@@ -45,33 +44,12 @@ def cross_entropy(masses: np.ndarray) -> np.ndarray:
     table = np.asarray(masses, np.float64)
     totals = table.sum(axis=-1, keepdims=True)
     shares = table / np.where(totals > 0, totals, 1.0)
-    return np.asarray(-np.log(shares + _TINY).mean(axis=-1))
+    return np.asarray(-np.log(shares + TINY).mean(axis=-1))
 
 
 def balance_reward(masses: np.ndarray) -> np.ndarray:
     """r = 1 / CE(U, R): the more balanced, the higher."""
     return np.asarray(1 / np.maximum(cross_entropy(masses), _LEAST_ENTROPY))
-
-
-def fill_greedily(
-    ids: Ids, masses: np.ndarray, pool: np.ndarray, count: int, rng: np.random.Generator
-) -> tuple[Ids, np.ndarray]:
-    """Adds to a pool, again and again, the client that leaves it nearest to balance; ids in order, and CE after each.
-
-    `masses` are samples by class, or shares where every client counts the same; `pool` is what is there already.
-    Whoever has no mass comes last, at random: it would leave any pool as balanced as it was.
-    """
-    left, pool = np.arange(len(ids)), np.array(pool, np.float64)
-    chosen, reached = np.empty(min(count, len(ids)), np.int64), np.empty(min(count, len(ids)))
-    holds = masses.sum(axis=1) > 0
-    for place in range(len(chosen)):
-        entropy = cross_entropy(pool + masses[left])
-        chosen[place] = draws.top(ids[left], np.where(holds[left], -entropy, -np.inf), 1, rng)[0]
-        at = int(np.flatnonzero(ids[left] == chosen[place])[0])
-        pool += masses[left[at]]
-        reached[place] = entropy[at]
-        left = np.delete(left, at)
-    return chosen, reached
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,10 @@ def check_size(selector: Selector, clients: int) -> None:
     """Refuses a federation larger than the method is made for; runtimes ask before `start`."""
     limit = selector.max_clients
     if limit is not None and clients > limit:
-        raise InputError(f"{selector.card.name} is made for up to {limit:,} clients, this federation has {clients:,}")
+        card = selector.card
+        wider = [name for name, values in card.presets.items() if type(selector)(**values).max_clients is None]
+        instead = f"; use {card.name}:{wider[0]}" if wider else ""
+        raise InputError(f"{card.name} is made for up to {limit:,} clients, this federation has {clients:,}{instead}")
 
 
 def ask(selector: Selector, now: Round, k: int) -> Selection:

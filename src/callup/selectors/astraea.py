@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from callup.analytics.class_ratio import balance_reward, cross_entropy, fill_greedily
+from callup.analytics.class_ratio import balance_reward, cross_entropy
+from callup.analytics.greedy_fill import fill_greedily
+from callup.analytics.pool import candidate_pool
 from callup.analytics.qcid import qcid
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
@@ -14,15 +16,16 @@ from callup.core.clients import Clients
 from callup.core.errors import UsageError
 from callup.core.per_client import PerClient
 from callup.core.selector import Selector
-from callup.core.types import Feedback, Plan, Round, Selection
+from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 
 @SELECTORS.add(
     "astraea",
     paper="Duan et al., ICCD 2019; as Fed-cucb+ in Fed-CBS, Zhang et al., ICML 2023",
     needs=("label_counts",),
-    presets={"fed-cucb+": {"sweep": True}},
-    cost="O(N k B)",
+    presets={"fed-cucb+": {"sweep": True}, "pool": {"candidates": 1000}},
+    cost="O(N k B); with a pool O(N B) and its size in place of N",
+    max_clients=100_000,
 )
 @dataclass(repr=False)
 class Astraea(Selector):
@@ -36,6 +39,8 @@ class Astraea(Selector):
     where T_i is one more than how often i was asked. explore: 0 always begins with the most balanced client, and then,
     with the same clients available, names the same cohort in every round. sweep: begin as Fed-cucb does, calling
     everyone once before the greedy choice; places that are left in the last rounds of the sweep are filled greedily.
+    candidates: after the first client look only at so many, drawn uniformly in each round; the preset pool takes 1000,
+    and then there is no limit on the federation.
 
     Differs from the paper: Astraea groups all of a round's clients behind mediators, trains each group one after the
     other and augments rare classes; only the greedy choice of a group is here, which is what Fed-CBS compares with as
@@ -50,10 +55,17 @@ class Astraea(Selector):
 
     explore: float = 0.2
     sweep: bool = False
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.explore < np.inf:
             raise UsageError(f"astraea: explore must not be negative and must be finite, got {self.explore:g}")
+        if self.candidates is not None:
+            check_k(self.candidates, "astraea: candidates")
+
+    @property
+    def max_clients(self) -> int | None:
+        return self.card.max_clients if self.candidates is None else None
 
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
@@ -71,8 +83,8 @@ class Astraea(Selector):
         opening = draws.uniform(new, k, now.rng) if len(new) else draws.top(ids, score, 1, now.rng)
         rows = np.searchsorted(ids, opening)
         pools = np.cumsum(counts[rows], axis=0)
-        others = np.delete(np.arange(len(ids)), rows)
-        added, reached = fill_greedily(ids[others], counts[others], pools[-1], k - len(rows), now.rng)
+        others = candidate_pool(np.delete(ids, rows), self.candidates, k - len(rows), now.rng)
+        added, reached = fill_greedily(others, counts[np.searchsorted(ids, others)], pools[-1], k - len(rows), now.rng)
         rows = np.concatenate([rows, np.searchsorted(ids, added)])
         pooled = counts[rows].sum(axis=0)
         entropy = np.concatenate([cross_entropy(pools), reached])

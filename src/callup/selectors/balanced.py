@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from callup.analytics.pool import candidate_pool
 from callup.analytics.qcid import qcid
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
@@ -14,6 +15,7 @@ from callup.core.randomness import client_uniforms
 from callup.core.selector import Selector
 from callup.core.types import Round, Selection, check_k
 
+_NEAR = 1e-9  # more than rounding before the order is made can move a score
 _MOST_SWEEPS = 100  # about four are needed; rounding must not keep two equal groups taking turns
 
 
@@ -21,7 +23,9 @@ _MOST_SWEEPS = 100  # about four are needed; rounding must not keep two equal gr
     "balanced",
     paper="Fed-CBS, Zhang et al., ICML 2023, Figure 1",
     needs=("label_counts",),
-    cost="O(N k B) a sweep, about four sweeps",
+    presets={"pool": {"candidates": 1000}},
+    cost="O(N k B) a sweep, about four sweeps; with a pool O(N) and its size in place of N",
+    max_clients=100_000,
 )
 @dataclass(repr=False)
 class Balanced(Selector):
@@ -32,7 +36,8 @@ class Balanced(Selector):
     least QCID, and ties are broken at random; the search ends when no single exchange helps. It needs true label
     counts and is a yardstick, not a method for use.
     starts: take the best of so many random starts; more of them are a little more even and vary less from round to
-    round.
+    round. candidates: look only at so many clients, drawn uniformly in each round; the preset pool takes 1000, and
+    then there is no limit on the federation.
 
     Differs from the paper: it does not say how groups are chosen where clients hold many classes. A greedy choice from
     a random first client was tried too: its groups were less even and more often the same. A client without samples
@@ -40,21 +45,29 @@ class Balanced(Selector):
     """
 
     starts: int = 1
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         check_k(self.starts, "balanced: starts")
+        if self.candidates is not None:
+            check_k(self.candidates, "balanced: candidates")
+
+    @property
+    def max_clients(self) -> int | None:
+        return self.card.max_clients if self.candidates is None else None
 
     def select(self, now: Round, k: int) -> Selection:
-        counts = now.clients.of("label_counts", now.available)
+        pool = candidate_pool(now.available, self.candidates, k, now.rng)
+        counts = now.clients.of("label_counts", pool)
         holds = counts.any(axis=1)
-        ids, counts = now.available[holds], counts[holds]
+        ids, counts = pool[holds], counts[holds]
         size = min(k, len(ids))
         groups = [_exchanged(ids, counts, size, now.rng) for _ in range(self.starts)]
         reached, group = min(((_imbalance(counts[rows]), rows) for rows in groups), key=lambda found: found[0])
         # Those who would be missed most come first; nobody misses a client without samples.
         without = np.array([_imbalance(counts[np.delete(group, place)]) for place in range(size)])
         first = draws.top(ids[group], without, size, now.rng)
-        spare = draws.uniform(now.available[~holds], k - size, now.rng)
+        spare = draws.uniform(pool[~holds], k - size, now.rng)
         missed = np.append(without[np.searchsorted(ids[group], first)], np.full(len(spare), reached))
         notes = {"qcid": reached} if size else {}
         return Selection(np.concatenate([first, spare]), scores={"qcid_without": missed}, notes=notes)
@@ -77,12 +90,19 @@ def _exchanged(ids: Ids, counts: np.ndarray, size: int, rng: np.random.Generator
             others = np.delete(group, place)
             pooled = counts[others].sum(axis=0)
             # QCID of the others with each client c, over one denominator: (B |D + d_c|^2 - n^2) / (B n^2).
-            square = (pooled.sum() + samples) ** 2
-            left = (classes * (pooled @ pooled + 2 * (counts @ pooled) + squares) - square) / (classes * square)
+            square = np.square(pooled.sum() + samples)
+            left = counts @ (2 * pooled)
+            left += pooled @ pooled
+            left += squares
+            left *= classes
+            left -= square
+            square *= classes
+            left /= square
             left[others] = np.inf
-            exact = draws.quantised(left)
-            if exact.min() < exact[group[place]]:
-                best = np.flatnonzero(exact == exact.min())
+            least = float(left.min())
+            if draws.quantised(least) < draws.quantised(left[group[place]]):
+                near = np.flatnonzero(left <= least + _NEAR * abs(least))
+                best = near[draws.quantised(left[near]) == draws.quantised(least)]
                 group[place] = best[client_uniforms(rng, ids[best]).argmin()]
         if (group == before).all():
             break

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from callup.analytics.pool import candidate_pool
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -81,13 +82,14 @@ class FedCbs(Selector):
         self.times_ = PerClient(1.0)  # T_n
 
     def select(self, now: Round, k: int) -> Selection:
-        ids = self._pool(now, k)
+        ids = candidate_pool(now.available, self.candidates, k, now.rng)
         size = now.clients.of("num_examples", ids)
         holds = size > 0
         own, products_with = _inner_products(now.clients, ids)
         times = self.times_.get(ids)
-        # Of the clients drawn so far: their samples, sum_{n,n'} S[n,n'], and sum_n S[n,c] for each candidate c.
-        samples, inside, cross = 0.0, 0.0, np.zeros(len(ids))
+        # Of the clients drawn so far: their samples, sum_{n,n'} S[n,n'], and what each candidate c would add to that,
+        # S[c,c] + 2 sum_n S[n,c].
+        samples, inside, adds = 0.0, 0.0, own.copy()
         left = np.ones(len(ids), bool)
         drawn: list[int] = []
         reached: list[float] = []
@@ -96,7 +98,7 @@ class FedCbs(Selector):
         for m in range(1, min(k, len(ids)) + 1):
             # Section 3.3: P(C_m = c) ~ QCID(M_{m-1} + c)^-beta_m, in log space; the first draw adds the bonus.
             for part in parts:
-                qcid[part] = _qcid(inside + 2 * cross[part] + own[part], samples + size[part], self.classes_)
+                qcid[part] = _qcid(adds[part] + inside, size[part] + samples, self.classes_)
             could = left & holds
             rows = self._contenders(qcid, could, m) if could.any() else np.flatnonzero(left)
             log_weights = np.maximum(qcid[rows], self.floor)
@@ -107,9 +109,9 @@ class FedCbs(Selector):
             log_weights[~could[rows]] = -np.inf
             pick = draws.weighted(ids[rows], log_weights, 1, now.rng)
             row = int(np.searchsorted(ids, pick[0]))
-            samples, inside = samples + size[row], inside + 2 * cross[row] + own[row]
+            samples, inside = samples + size[row], inside + adds[row]
             for part in parts:
-                cross[part] += products_with(row, part)
+                adds[part] += 2 * products_with(row, part)
             left[row] = False
             drawn.append(row)
             reached.append(float(qcid[row]))
@@ -133,12 +135,6 @@ class FedCbs(Selector):
         reach = 42 / self._beta(m) + 1e-9 * abs(math.log(least))
         near = could & ~(qcid > least * math.exp(min(reach, 700.0)))
         return np.flatnonzero(near) if np.count_nonzero(near) < len(near) // 4 else slice(None)
-
-    def _pool(self, now: Round, k: int) -> np.ndarray:
-        """Whom to draw from: everyone here, or so many of them, never fewer than k; sorted."""
-        if self.candidates is None or max(self.candidates, k) >= len(now.available):
-            return now.available
-        return np.sort(draws.uniform(now.available, max(self.candidates, k), now.rng))
 
     def _log_bonus(self, index: int, times: np.ndarray) -> np.ndarray:
         """log of lambda sqrt(3 ln k / (2 T_n)); -inf in round 1 and without exploration."""
@@ -169,6 +165,12 @@ def _qcid(products: np.ndarray, samples: np.ndarray, classes: int) -> np.ndarray
 
     Sets without samples have no QCID; theirs is that of a single class, the worst there is.
     """
-    square = samples**2
-    worst = np.full_like(square, 1 - 1 / classes)
-    return np.asarray(np.divide(classes * products - square, classes * square, out=worst, where=square > 0))
+    square = np.square(samples)
+    excess = classes * products
+    excess -= square
+    square *= classes
+    empty = square == 0
+    if empty.any():
+        excess[empty], square[empty] = classes - 1, classes
+    excess /= square
+    return np.asarray(excess)

@@ -7,7 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from callup.analytics.class_ratio import Form, balance_reward, class_ratios, cross_entropy, fill_greedily
+from callup.analytics.class_ratio import Form, balance_reward, class_ratios, cross_entropy
+from callup.analytics.greedy_fill import fill_greedily
+from callup.analytics.pool import candidate_pool
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -23,8 +25,9 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
     "fed-cucb",
     paper="Yang, Wang, Zhu, Wang, Qian, EUSIPCO 2021",
     needs=("class_gradients", "num_examples?"),
-    presets={"released": {"explore": 0.8, "forget": 1.0}},
-    cost="O(N k B) and k B backward passes over 32 held-out samples",
+    presets={"released": {"explore": 0.8, "forget": 1.0}, "pool": {"candidates": 1000}},
+    cost="O(N k B), with a pool O(N) and its size in place of N; and k B backward passes over 32 held-out samples",
+    max_clients=100_000,
 )
 @dataclass(repr=False)
 class FedCucb(Selector):
@@ -40,7 +43,8 @@ class FedCucb(Selector):
     explore: the paper's alpha. forget: a report of so many rounds ago counts forget to that power. form, beta: inverse
     as above, or R_b ~ exp(beta min G / G_b). pool: equal counts all clients the same; size counts their samples.
     patience: how often a client is asked in vain before the opening sweep passes it over. The preset released has the
-    constants of the authors' code, where nothing is forgotten.
+    constants of the authors' code, where nothing is forgotten. candidates: after the first client look only at so many,
+    drawn uniformly in each round; the preset pool takes 1000, and then there is no limit on the federation.
 
     How good the estimate is: fashion14-mlp, 100 clients, one local training from the first model and from one of 80 %
     accuracy. A client of a single class is recovered: its class gets a share of 0.999 and 0.96. Half the summed error
@@ -63,6 +67,7 @@ class FedCucb(Selector):
     beta: float = 1.0
     pool: Literal["equal", "size"] = "equal"
     patience: int = 3
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.explore < np.inf:
@@ -72,6 +77,12 @@ class FedCucb(Selector):
         if not 0 < self.beta < np.inf:
             raise UsageError(f"fed-cucb: beta must be above 0 and finite, got {self.beta:g}")
         check_k(self.patience, "fed-cucb: patience")
+        if self.candidates is not None:
+            check_k(self.candidates, "fed-cucb: candidates")
+
+    @property
+    def max_clients(self) -> int | None:
+        return self.card.max_clients if self.candidates is None else None
 
     @property
     def needs(self) -> Needs:
@@ -114,7 +125,7 @@ class FedCucb(Selector):
         if count < 1 or not len(ids):
             return ids[:0], np.empty(0)
         first = draws.top(ids, score[among], 1, now.rng)
-        others = ids[ids != first]
+        others = candidate_pool(ids[ids != first], self.candidates, count - 1, now.rng)
         start = self._masses(now, first)[0]
         added, reached = fill_greedily(others, self._masses(now, others), start, count - 1, now.rng)
         return np.concatenate([first, added]), np.concatenate([[cross_entropy(start)], reached])
