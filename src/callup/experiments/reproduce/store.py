@@ -1,0 +1,127 @@
+"""Finished cells on disk: one JSON line each, added whole or not at all, so that nothing is ever run twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from callup.core.errors import InputError
+from callup.experiments.metrics import Series
+from callup.experiments.reproduce.cells import Cell
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is kept of a cell: the curve that metrics read, and how long it took."""
+
+    series: Series
+    seconds: float
+
+
+class Results:
+    """The finished cells of a paper; `add` appends to the file of one table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._done: dict[str, Done] = {}
+        for path in sorted(folder.glob("*.jsonl")):
+            self._read(path)
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def get(self, cell: Cell) -> Done | None:
+        return self._done.get(cell.key)
+
+    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
+        return [cell for cell in cells if cell.key not in self._done]
+
+    def add(self, table: str, cell: Cell, done: Done, command: str) -> None:
+        """One line, forced to the disk before the next cell counts as done."""
+        line: dict[str, Any] = {
+            "key": cell.key,
+            "kind": cell.kind,
+            "settings": cell.identity,
+            "versions": cell.versions,
+            "series": _packed(done.series, bool(cell.settings.rare_classes)),
+            "seconds": round(done.seconds, 1),
+            "command": command,
+        }
+        text = json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{table}.jsonl"
+        with path.open("ab") as file:
+            _cut_torn_line(path)
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        # As it will be read again: a table printed now equals the one printed from the file.
+        self._done[cell.key] = Done(_unpacked(line["series"]), line["seconds"])
+
+    def _read(self, path: Path) -> None:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} is damaged: {error}") from error
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("\n"):
+                continue  # cut off while it was written: that cell is run again
+            try:
+                values = json.loads(line)
+                done = Done(_unpacked(values["series"]), float(values["seconds"]))
+                self._done[str(values["key"])] = done
+            except (ValueError, TypeError, KeyError, InputError) as error:
+                raise InputError(
+                    f"{path}, line {number} is damaged ({type(error).__name__}: {error}); delete the line and run again"
+                ) from error
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Takes away the rest of a line that was cut off, so that the next one starts on its own."""
+    whole = path.read_bytes()
+    end = whole.rfind(b"\n") + 1
+    if end < len(whole):
+        os.truncate(path, end)
+
+
+def _packed(series: Series, keep_recall: bool) -> dict[str, Any]:
+    """The curve in few bytes: five digits of everything, since a test set of 10,000 has no more to say; no clock, which
+    no published table reads."""
+    index = list(series.index)
+    step = index[1] - index[0] if len(index) > 1 else 1
+    regular = bool(index) and index == list(range(index[0], index[-1] + 1, step))
+    return {
+        "rounds": series.rounds,
+        "tested": {"first": index[0], "step": step} if regular else index,
+        "accuracy": [_short(value) for value in series.accuracy],
+        "recall": [[None if r is None else _short(r) for r in row] for row in series.recall] if keep_recall else [],
+        "qcid": None if series.qcid is None else _short(series.qcid),
+    }
+
+
+def _unpacked(values: Mapping[str, Any]) -> Series:
+    tested, count = values["tested"], len(values["accuracy"])
+    index = [tested["first"] + tested["step"] * i for i in range(count)] if isinstance(tested, dict) else tested
+    return Series.from_plain({**values, "index": index, "clock": [0.0] * count})
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+class Shelf:
+    """The results of each paper, read once: beside the paper, or all in one folder."""
+
+    def __init__(self, folder: Path, beside: bool) -> None:
+        self._folder, self._beside = folder, beside
+        self._papers: dict[str, Results] = {}
+
+    def of(self, paper: str) -> Results:
+        if paper not in self._papers:
+            place = self._folder / paper / "results" if self._beside else self._folder / paper
+            self._papers[paper] = Results(place)
+        return self._papers[paper]

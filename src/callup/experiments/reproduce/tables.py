@@ -1,0 +1,205 @@
+"""A table of a paper as data: the settings that regenerate it, read from TOML, beside the rows it printed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from callup.core.errors import InputError, UsageError
+from callup.core.spec import build
+from callup.experiments.reproduce.published import Published, read_published
+
+Better = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A federation of the table; `settings` are changes to the table's own."""
+
+    name: str
+    settings: Mapping[str, Any]
+    dataset: str = ""
+    """What stands in for the paper's data, where that could not be had."""
+    reading: str = ""
+    """How this differs from what the paper states; the row is then compared under that name."""
+    of: str = ""
+    """The published environment it is compared with, where the names differ."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A method of the table, or one of several readings of it."""
+
+    name: str
+    settings: Mapping[str, Any]
+    reading: str = ""
+    training_free: bool = False
+    """Its choices need nothing that training tells."""
+    only: tuple[str, ...] = ()
+    """The environments it is run in; none means all."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the table: which metric of a run, with which options, in which unit."""
+
+    name: str
+    metric: str
+    factor: float = 1.0
+    better: Better = "lower"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    by_environment: Mapping[str, Any] = field(default_factory=dict)
+    """Options that differ from environment to environment, e.g. the target accuracy."""
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Option of the metric to method: the run of that method with the same seed is handed in."""
+    training_free: bool = False
+    median: bool = False
+    """The paper reports medians, not means."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a run is; `note` says what was cut down. Without a note it is the paper's own size."""
+
+    name: str
+    seeds: int = 1
+    note: str = ""
+    skip: str = ""
+    """Why the table is not run at this scale."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    environments: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to single environments."""
+    methods: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to single methods."""
+    by_environment: Mapping[str, Any] = field(default_factory=dict)
+    """Options of measures that shorter runs need otherwise, by environment, e.g. a lower target."""
+    only: tuple[str, ...] = ()
+    """The environments that are run; none means all."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper about a picture: in this measure one method is ahead of another."""
+
+    text: str
+    measure: str
+    environment: str
+    ahead: str
+    behind: str
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Rows that cannot all be true. With `bound` the proof is computed, else it is in the words."""
+
+    why: str
+    environment: str
+    measure: str
+    methods: tuple[str, ...]
+    bound: str = ""
+    """`expected`: the mean by the closed form; `least`: no selection can be below."""
+    holders: tuple[int, ...] = ()
+    """Clients of each class, as the paper states them."""
+    available: int = 0
+    chosen: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """All there is to know of one table, figure or study."""
+
+    paper: str
+    name: str
+    title: str
+    baseline: str
+    base: Mapping[str, Any]
+    environments: tuple[Environment, ...]
+    methods: tuple[Way, ...]
+    measures: tuple[Measure, ...]
+    scales: Mapping[str, Scale]
+    published: tuple[Published, ...]
+    sources: Mapping[str, str]
+    contradictions: tuple[Contradiction, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    picks: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the cells that only choose and do not train: seeds and rounds."""
+    seconds: float = 1.0
+    """What one round took on one core, for the estimate before anything was run."""
+
+    @property
+    def address(self) -> str:
+        return f"{self.paper}/{self.name}"
+
+    def scale(self, name: str) -> Scale:
+        """The scale of this name; where the table has none, everything that needs training is left out."""
+        advice = "needs training: use --scale small or paper" if name == "check" else f"no settings for --scale {name}"
+        return self.scales.get(name, Scale(name, skip=advice))
+
+
+def read_table(path: Path) -> Table:
+    """A table from its TOML and the CSV of the same name. A figure has no rows of its own."""
+    values = _read(path)
+    rows = path.with_suffix(".csv")
+    drawn = path.stem.startswith("figure") and not rows.exists()
+    try:
+        made: Table = build(
+            Table,
+            "table",
+            {
+                **{k: v for k, v in values.items() if k not in (*_LISTS, "scales")},
+                "paper": path.parent.name,
+                "name": path.stem,
+                "published": () if drawn else read_published(rows),
+                **{
+                    part: tuple(_part(cls, item, part) for item in values.get(part, [])) for part, cls in _LISTS.items()
+                },
+                "scales": {
+                    name: _part(Scale, {**item, "name": name}, f"scales.{name}")
+                    for name, item in values.get("scales", {}).items()
+                },
+            },
+        )
+    except UsageError as error:
+        raise InputError(f"{path}: {error}") from error
+    return made
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The TOML; one that extends another starts from that one and replaces what it names, tables key by key."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"no such table: {path}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
+    other = values.pop("extends", None)
+    if other is None:
+        return values
+    whole = _read(path.with_name(f"{other}.toml"))
+    for gone in ("contradictions", "claims"):
+        whole.pop(gone, None)
+    both = {k: {**whole[k], **v} for k, v in values.items() if isinstance(v, dict) and isinstance(whole.get(k), dict)}
+    return {**whole, **values, **both}
+
+
+_LISTS = {
+    "environments": Environment,
+    "methods": Way,
+    "measures": Measure,
+    "contradictions": Contradiction,
+    "claims": Claim,
+}
+
+
+def _part(cls: type, item: Mapping[str, Any], what: str) -> Any:
+    """One entry of a list; in environments and methods, whatever is no field of theirs is a setting of the run."""
+    if cls in (Environment, Way):
+        own = set(cls.__dataclass_fields__)
+        item = {
+            **{k: v for k, v in item.items() if k in own},
+            "settings": {k: v for k, v in item.items() if k not in own},
+        }
+    return build(cls, what, item)
