@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +15,19 @@ if TYPE_CHECKING:
     from callup.simulation.run import Run
 
 HOME = Path("runs")
+_MOST_PLAN = 1 << 26
 INDEX = "race.toml"
-_RUN_FILES = ("config.toml", "clients.safetensors", "events.jsonl", "state-*.safetensors")
+CELLS = "cells.json"
+_RUN_FILES = (
+    "config.toml",
+    "clients.safetensors",
+    "events.jsonl",
+    "journal",
+    "journal.damaged-*",
+    "lock",
+    "profile-*.safetensors",
+    "state-*.safetensors",
+)
 
 
 def prepare(out: Path | None, name: str, force: bool) -> Path:
@@ -27,7 +39,10 @@ def prepare(out: Path | None, name: str, force: bool) -> Path:
         raise UsageError(f"--out {out} is a file; name a folder")
     if out.is_dir() and any(out.iterdir()):
         if not force:
-            raise UsageError(f"{out} is not empty; choose another --out, or add --force to replace the runs in it")
+            raise UsageError(
+                f"{out} is not empty; choose another --out, add --force to replace the runs in it, or go on with them: "
+                f"callup resume {out}"
+            )
         _remove_runs(out)
     return out
 
@@ -40,9 +55,13 @@ def discard_empty(folder: Path) -> None:
 
 def _remove_runs(folder: Path) -> None:
     """Takes away what runs are made of and nothing else, so that a wrong --out costs nobody their files."""
+    from callup.journal.lock import RunInUse, held
+
     for config in sorted(folder.glob("**/config.toml")):
-        if not (config.parent / "events.jsonl").exists():
+        if not any((config.parent / name).exists() for name in ("events.jsonl", "journal")):
             continue
+        if holder := held(config.parent):
+            raise RunInUse(config.parent, holder)
         for pattern in _RUN_FILES:
             for path in config.parent.glob(pattern):
                 path.unlink()
@@ -53,12 +72,33 @@ def _remove_runs(folder: Path) -> None:
 
 
 def write_index(out: Path, command: str, cells: Sequence[Cell]) -> None:
-    """Notes the command and the order of the runs, so that a report made later equals the one made now."""
-    from callup.simulation.store import to_toml
+    """Notes the command, the order of the runs and their settings: for later reports, and to go on after a crash."""
+    from callup.journal.disk import private_folder, write_whole
+    from callup.simulation.toml import to_toml
 
-    out.mkdir(parents=True, exist_ok=True)
-    body = to_toml({"command": command, "runs": [cell.name for cell in cells]})
-    (out / INDEX).write_text(body, encoding="utf-8")
+    private_folder(out)
+    planned = {cell.name: cell.settings.plain() for cell in cells}
+    write_whole(out / CELLS, json.dumps(planned, indent=1, allow_nan=False).encode())
+    write_whole(out / INDEX, to_toml({"command": command, "runs": list(planned)}).encode())
+
+
+def read_plan(folder: Path) -> tuple[list[Cell], str] | None:
+    """The runs a race was to consist of and the command that began it; None where there is no race."""
+    from callup.experiments.grid import Cell
+    from callup.journal.disk import read_text
+    from callup.simulation.settings import settings
+
+    index = _index(folder / INDEX)
+    if index is None:
+        return None
+    path = folder / CELLS
+    try:
+        planned = json.loads(read_text(path, _MOST_PLAN))
+        return [Cell(name, settings(**planned[name])) for name in index["runs"]], index["command"]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
 
 
 def read_runs(folder: Path) -> tuple[list[Run], str]:

@@ -16,9 +16,19 @@ class Format(StrEnum):
     json = "json"
 
 
+class WhenFull(StrEnum):
+    """What a full disk does to a run."""
+
+    stop = "stop"
+    go_on = "continue"
+
+
 AsFormat = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the runs that are already in --out.")]
+WhenFullOption = Annotated[
+    WhenFull, typer.Option(help="A full disk ends the run with code 7, or it goes on in memory with warnings.")
+]
 OutFolder = Annotated[
     Path | None, typer.Option("--out", help="Where the runs go.", show_default="a new folder in runs/")
 ]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from callup.cli.failures import INTERRUPTED
 from callup.cli.options import AsFormat, Force, Format, Open, OutFolder
 from callup.cli.terminal import print_json, say, suggest_next
+
+if TYPE_CHECKING:
+    from callup.experiments.grid import Cell
 
 
 def race(
@@ -34,27 +38,34 @@ def race(
 ) -> None:
     """Race selection methods on real data and write a report."""
     from callup.cli.folders import prepare, write_index
-    from callup.cli.live.watch import watching
-    from callup.cli.pages import open_page, write_page, write_partial
-    from callup.cli.summary import print_summary, rows_for_json
-    from callup.core.errors import CallupError
     from callup.core.types import check_k
-    from callup.experiments.grid import run_grid
     from callup.experiments.race import race_cells
 
     command = context.obj.command
     if rounds is not None:
         check_k(rounds, "--rounds")
-    at_a_time = _cores() if jobs is None else check_k(jobs, "--jobs")
+    at_a_time = cores() if jobs is None else check_k(jobs, "--jobs")
     cells = race_cells(methods, seeds=seeds, seed=seed, quick=quick, scenarios=scenario, rounds=rounds)
     folder = prepare(out, "race", force)
     write_index(folder, command, cells)
+    play(cells, folder, command, at_a_time, format, open)
+
+
+def play(cells: list[Cell], folder: Path, command: str, jobs: int, format: Format, open: bool) -> None:
+    """Begins or continues the runs of a race, and reports on them."""
+    from callup.cli.live.watch import watching
+    from callup.cli.pages import open_page, write_page, write_partial
+    from callup.cli.summary import print_summary, rows_for_json
+    from callup.core.errors import CallupError
+    from callup.experiments.grid import run_grid
+
     watcher = watching(cells)
     try:
         with watcher:
-            runs = run_grid(cells, folder, at_a_time, watcher)
+            runs = run_grid(cells, folder, jobs, watcher)
     except KeyboardInterrupt:
         write_partial(folder, watcher.board.ended, len(cells))
+        suggest_next(f"callup resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
     except CallupError:
         write_partial(folder, watcher.board.ended, len(cells))
@@ -70,5 +81,5 @@ def race(
         open_page(page)
 
 
-def _cores() -> int:
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

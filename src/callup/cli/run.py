@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from callup.cli.failures import INTERRUPTED
-from callup.cli.options import AsFormat, Force, Format, OutFolder
+from callup.cli.options import AsFormat, Force, Format, OutFolder, WhenFull, WhenFullOption
 from callup.cli.terminal import print_json, say, suggest_next
 from callup.core.errors import CallupError, UsageError, suggest
 
 if TYPE_CHECKING:
+    from callup.experiments.grid import Cell
+    from callup.simulation.recorder import Recording
     from callup.simulation.settings import Settings
 
 
@@ -27,30 +29,40 @@ def run(
     seed: Annotated[int | None, typer.Option(help="The seed.", show_default="as the file says")] = None,
     out: OutFolder = None,
     force: Force = False,
+    when_full: WhenFullOption = WhenFull.stop,
     format: AsFormat = Format.table,
 ) -> None:
-    """Run one federation as a TOML file describes it."""
+    """Run one federation as a TOML file describes it. Stopped or crashed, it goes on with: callup resume."""
     from callup.cli.folders import discard_empty, prepare
-    from callup.cli.live.watch import watching
-    from callup.cli.summary import print_summary, rows_for_json
-    from callup.experiments.grid import Cell, run_grid
+    from callup.experiments.grid import Cell
+    from callup.simulation.recorder import Recording
 
     changes = _changes(change or [])
     if seed is not None:
         changes["seed"] = seed
     settings = _settings(config, changes)
     folder = prepare(out, config.resolve().parent.name if config.stem == "config" else config.stem, force)
-    cell = Cell(folder.name, settings)
-    watcher = watching([cell])
     try:
-        with watcher:
-            runs = run_grid([cell], folder.parent, 1, watcher)
-    except KeyboardInterrupt:
-        say(f"stopped after {watcher.board.lane(cell).done} of {settings.rounds} rounds; they are in {folder}")
-        raise typer.Exit(INTERRUPTED) from None
+        play(Cell(folder.name, settings), folder, format, Recording(when_full=when_full.value, say=say))
     except CallupError:
         discard_empty(folder)
         raise
+
+
+def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
+    """Begins or continues the run in this folder, and prints what came of it."""
+    from callup.cli.live.watch import watching
+    from callup.cli.summary import print_summary, rows_for_json
+    from callup.experiments.grid import run_grid
+
+    watcher = watching([cell])
+    try:
+        with watcher:
+            runs = run_grid([cell], folder.parent, 1, watcher, how)
+    except KeyboardInterrupt:
+        say(f"stopped after {watcher.board.lane(cell).done} of {cell.settings.rounds} rounds; they are in {folder}")
+        suggest_next(f"callup resume {folder}")
+        raise typer.Exit(INTERRUPTED) from None
     if format is Format.json:
         print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
         return

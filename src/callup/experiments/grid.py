@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 from callup.core.clients import Clients
 from callup.core.errors import CallupError
-from callup.simulation.engine import Engine
+from callup.simulation.recorder import Recorder, Recording, finished
 from callup.simulation.run import RoundRecord, Run
 from callup.simulation.settings import Settings
-from callup.simulation.store import RunWriter, load_run
+from callup.simulation.store import load_run
 
 
 @dataclass(frozen=True)
@@ -45,41 +45,44 @@ class CellFailed(CallupError):
         self.exit_code = exit_code
 
 
-def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> list[Run]:
+def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher, how: Recording | None = None) -> list[Run]:
     """Runs every cell, at most `jobs` at a time, and returns them in the order given.
 
-    Ctrl-C ends the workers and is raised again; what was done by then is on disk, unfinished runs included.
+    A cell whose folder holds a run already is continued, a finished one only read. Ctrl-C ends the workers and is
+    raised again; what was done by then is on disk, unfinished runs included. `how` is for runs in this process.
     """
     if jobs <= 1:
-        for cell in cells:
-            _run(cell, out / cell.name, watcher)
-    else:
-        _run_in_processes(cells, out, min(jobs, len(cells)), watcher)
+        return [_run(cell, out / cell.name, watcher, how) for cell in cells]
+    _run_in_processes(cells, out, min(jobs, len(cells)), watcher)
     return [load_run(out / cell.name) for cell in cells]
 
 
-def _run(cell: Cell, folder: Path, watcher: Watcher) -> None:
+def _run(cell: Cell, folder: Path, watcher: Watcher, how: Recording | None = None) -> Run:
+    if (done := finished(folder, cell.settings)) is not None:
+        return _show(cell, done, watcher)
     try:
-        engine = Engine(cell.settings)
+        recorder = Recorder(cell.settings, folder, how)
     except CallupError as error:
         watcher.failed(cell, str(error))
         raise
-    writer = RunWriter(folder)
-
-    def listen(record: RoundRecord) -> None:
-        writer.round(record)
-        watcher.round(cell, record)
-
     try:
-        writer.start(cell.settings.plain(), engine.world.clients)
-        watcher.started(cell, engine.world.clients)
-        writer.finish(engine.run(listen))
+        watcher.started(cell, recorder.clients)
+        run = recorder.run(lambda record: watcher.round(cell, record))
         watcher.finished(cell)
+        return run if recorder.in_memory else load_run(folder)
     except CallupError as error:
         watcher.failed(cell, str(error))
         raise
     finally:
-        engine.close()
+        recorder.close()
+
+
+def _show(cell: Cell, run: Run, watcher: Watcher) -> Run:
+    watcher.started(cell, run.clients)
+    for record in run.history:
+        watcher.round(cell, record)
+    watcher.finished(cell)
+    return run
 
 
 class _Messenger:

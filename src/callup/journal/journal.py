@@ -41,6 +41,8 @@ class Pace:
 class Found:
     """What was there when a run was opened again."""
 
+    head: Entry = field(default_factory=lambda: Entry(0, {}))
+    """What was known when the run began."""
     entries: list[Entry] = field(default_factory=list)
     """Rounds 1, 2, ... as they were recorded."""
     snapshot_round: int = 0
@@ -93,7 +95,7 @@ class Journal:
             self.found.notes.append(f"{len(story.entries) - known} rounds after round {known} were set aside")
             story.after, story.entries = story.entries[known:], story.entries[:known]
         self._log = Log.continued(self.folder, story)
-        self.found.entries = story.entries
+        self.found.head, self.found.entries = story.head, story.entries
         if snapshot is not None:
             self.found.snapshot_round, self.found.state = snapshot.index, snapshot.arrays
         self._last = (self.found.snapshot_round, time.monotonic())

@@ -19,39 +19,29 @@ _MOST = 4096
 class RunInUse(CallupError):
     """Another process is writing to this run."""
 
+    def __init__(self, folder: Path, holder: str) -> None:
+        super().__init__(f"{folder} is in use by {holder or 'another process'}; wait until it ends")
+
 
 class Lock:
     """Held from its making to `release`. The system lets go of it when the process dies, however it dies."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / NAME
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if not _take(self._handle):
-                raise RunInUse(
-                    f"{folder} is in use by {_holder(self._handle) or 'another process'}; wait until it ends"
-                )
-            self.left_by = _holder(self._handle)
-            """Who held it and died without letting go; empty when nobody did."""
-            mine = {
-                "pid": os.getpid(),
-                "host": socket.gethostname(),
-                "since": datetime.now(UTC).isoformat(timespec="seconds"),
-            }
-            os.ftruncate(self._handle, 0)
-            os.lseek(self._handle, 0, os.SEEK_SET)
-            with contextlib.suppress(OSError):  # a full disk: the lock holds, it only cannot say whose it is
-                write_all(self._handle, json.dumps(mine).encode())
-        except BaseException:
-            os.close(self._handle)
-            raise
+        self._path = folder / NAME
+        self._handle = _locked(folder)
+        self.left_by = _holder(self._handle)
+        """Who held it and died without letting go; empty when nobody did."""
+        mine = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+        os.ftruncate(self._handle, 0)
+        with contextlib.suppress(OSError):  # a full disk: the lock holds, it only cannot say whose it is
+            write_all(self._handle, json.dumps(mine).encode())
 
     def release(self) -> None:
-        """Lets go, and leaves no name behind. Letting go twice does no harm."""
+        """Lets go, and leaves nothing behind. Letting go twice does no harm."""
         if self._handle < 0:
             return
         with contextlib.suppress(OSError):
-            os.ftruncate(self._handle, 0)
+            self._path.unlink()  # while it is still held, so that the file of another holder is never taken away
         os.close(self._handle)
         self._handle = -1
 
@@ -65,6 +55,22 @@ def held(folder: Path) -> str:
     try:
         return "" if _take(handle) else _holder(handle) or "another process"
     finally:
+        os.close(handle)
+
+
+def _locked(folder: Path) -> int:
+    """A handle on the lock file, taken."""
+    path = folder / NAME
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if not _take(handle):
+            holder = _holder(handle)
+            os.close(handle)
+            raise RunInUse(folder, holder)
+        # Whoever held it may have removed the file between our opening and our taking: then it is nobody's lock.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
         os.close(handle)
 
 
@@ -87,3 +93,7 @@ def _holder(handle: int) -> str:
         return f"process {int(said['pid'])} on {str(said['host'])[:80]}, since {str(said['since'])[:40]}"
     except (ValueError, KeyError, TypeError, RecursionError, OSError):
         return ""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

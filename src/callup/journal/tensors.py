@@ -17,7 +17,8 @@ from callup.core.selector import Arrays
 from callup.journal.disk import MOST_ARRAYS, read_whole
 
 Facts = dict[str, Any]
-_FACTS, _CHECK = "callup", "crc32"
+_KEY = "callup"  # one key only: safetensors writes several in any order, and equal runs must be equal bytes
+_DIGITS = 8
 
 
 def pack(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> bytes:
@@ -25,7 +26,7 @@ def pack(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> bytes:
     # Not ascontiguousarray, which turns a single number into a row of one.
     whole = {name: np.asarray(array, order="C") for name, array in sorted(arrays.items())}
     text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
-    return save(whole, {_FACTS: text, _CHECK: f"{_checksum(whole, text):08x}"})
+    return save(whole, {_KEY: f"{_checksum(whole, text):08x}{text}"})
 
 
 def unpack(content: bytes, where: str) -> tuple[Arrays, Facts]:
@@ -33,8 +34,8 @@ def unpack(content: bytes, where: str) -> tuple[Arrays, Facts]:
     try:
         arrays = load(content)
         size = int.from_bytes(content[:8], "little")
-        notes = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
-        text, check = notes[_FACTS], notes[_CHECK]
+        said = json.loads(content[8 : 8 + size])["__metadata__"][_KEY]
+        check, text = said[:_DIGITS], said[_DIGITS:]
         facts = json.loads(text)
     except (SafetensorError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise InputError(f"{where} is damaged: {str(error) or type(error).__name__}") from error
