@@ -1,0 +1,148 @@
+"""Plays a run and keeps it on disk as it happens; begins it or, where the folder holds one, continues it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from callup.core.clients import Clients
+from callup.core.errors import CallupError, InputError
+from callup.journal import crash
+from callup.journal.entries import Entry
+from callup.journal.journal import Found, Journal, Pace, Say, WhenFull
+from callup.journal.lock import RunInUse, held
+from callup.journal.profiles import write_profile
+from callup.simulation.engine import Engine, Listener
+from callup.simulation.events import Events
+from callup.simulation.records import entry_of, record_in
+from callup.simulation.run import RoundRecord, Run
+from callup.simulation.settings import Settings
+from callup.simulation.store import load_run, versions, write_start
+
+_FREE = {"rounds", "workers", "target", "scenario", "rare_classes"}
+
+
+class Diverged(CallupError):
+    """A recorded round comes out differently when it is computed again."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a run is kept. Nothing in it changes a number of the run."""
+
+    pace: Pace | None = None
+    when_full: WhenFull = "stop"
+    forget: bool = False
+    """Goes on from the newest snapshot and sets later rounds aside, instead of computing them again."""
+    say: Say | None = None
+    found: Callable[[Found], None] | None = None
+    """Told what was there when a run is continued."""
+
+
+class Recorder:
+    """One run and its folder. The folder is locked from the first byte written to the last."""
+
+    def __init__(self, settings: Settings, folder: Path, how: Recording | None = None) -> None:
+        if holder := held(folder):
+            raise RunInUse(folder, holder)
+        self.settings, self.folder, self._how = settings, folder, how or Recording()
+        self.engine = Engine(settings)
+        self.in_memory = False
+        """Whether rounds of it found no room on disk."""
+
+    @property
+    def clients(self) -> Clients:
+        return self.engine.world.clients
+
+    def run(self, listener: Listener | None = None) -> Run:
+        """Plays every round that is left; `listener` hears of those that were there already, too."""
+        how = self._how
+        journal = Journal(self.folder, pace=how.pace, when_full=how.when_full, say=how.say)
+        with journal, Events(self.folder) as events, threadpool_limits(1):
+            done = self._continue(journal) if journal.exists else self._begin(journal)
+            events.rewrite(done)
+            told: Listener = listener or (lambda _: None)
+            for record in done:
+                told(record)
+
+            def keep(record: RoundRecord) -> None:
+                turn = self.engine.turn
+                if turn is None:
+                    raise CallupError("no round was played")
+                journal.append(entry_of(record, turn, self.engine.profile))
+                events.add(record, journal.waiting == 0)
+                journal.snapshot(record.index, self.engine.state, last=record.index == self.settings.rounds)
+                told(record)
+
+            self.engine.run(keep)
+            if len(done) == self.settings.rounds:  # complete already, but perhaps its last snapshot was damaged
+                journal.snapshot(len(done), self.engine.state, last=True)
+            self.in_memory = journal.waiting > 0
+        return self.engine.result()
+
+    def close(self) -> None:
+        self.engine.close()
+
+    def _begin(self, journal: Journal) -> list[RoundRecord]:
+        write_start(self.folder, self.settings.plain(), self.clients)
+        crash.point("config-written")
+        write_profile(self.folder, 1, self.engine.profile)
+        facts = {"settings": self.settings.plain(), "classes": self.engine.world.classes, "versions": versions()}
+        journal.begin({"runtime": "simulation", **facts})
+        return []
+
+    def _continue(self, journal: Journal) -> list[RoundRecord]:
+        found = journal.resume(self._how.forget)
+        _check_settings(found.head, self.settings, self.folder)
+        records = [record_in(entry, self.engine.profile) for entry in found.entries]
+        if len(records) > self.settings.rounds:
+            raise InputError(f"{self.folder} holds {len(records)} rounds, its settings say {self.settings.rounds}")
+        if found.snapshot_round:
+            try:
+                self.engine.restore(found.state, records[: found.snapshot_round])
+            except (InputError, KeyError, ValueError, TypeError) as error:
+                found.notes.append(f"the snapshot of round {found.snapshot_round} does not fit this version: {error}")
+                found.snapshot_round = 0
+                self.engine.close()
+                self.engine = Engine(self.settings)
+        if self._how.found is not None:
+            self._how.found(found)
+        for record in records[found.snapshot_round :]:
+            _compare(record, self.engine.play(record.index), self.folder)
+        return records
+
+
+def finished(folder: Path, settings: Settings) -> Run | None:
+    """The run in this folder if it has these settings, every round and a sound end state."""
+    try:
+        run = load_run(folder)
+    except InputError:
+        return None
+    then = {name: value for name, value in run.settings.items() if name != "versions"}
+    return run if then == settings.plain() and len(run.history) == settings.rounds and run.states else None
+
+
+def _check_settings(head: Entry, settings: Settings, folder: Path) -> None:
+    """A run goes on as it began; only what changes no round that was played may have been changed."""
+    then, now = head.facts.get("settings"), settings.plain()
+    if not isinstance(then, dict):
+        raise InputError(f"{folder} was not made by the simulator")
+    changed = sorted(name for name in {*then, *now} - _FREE if then.get(name) != now.get(name))
+    if changed:
+        raise InputError(
+            f"{folder / 'config.toml'} says another {' and '.join(changed)} than the run began with; put it back, or "
+            f"begin a new run"
+        )
+
+
+def _compare(recorded: RoundRecord, again: RoundRecord, folder: Path) -> None:
+    if recorded == again:
+        return
+    names = [name for name in vars(recorded) if getattr(recorded, name) != getattr(again, name)]
+    raise Diverged(
+        f"round {recorded.index} comes out differently when computed again ({', '.join(names)}): was this run made on "
+        f"another machine or version? To go on from its newest snapshot: callup resume {folder} --forget"
+    )
