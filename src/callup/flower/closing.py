@@ -1,0 +1,109 @@
+"""The second half of a round: replies are counted, filtered and averaged, and the selector is told what came of it."""
+
+from __future__ import annotations
+
+from logging import WARNING
+
+import numpy as np
+from flwr.app import ArrayRecord, MetricRecord
+from flwr.common import log
+
+from callup.core.randomness import stream
+from callup.core.types import Feedback
+from callup.flower.called import NO_REPLY, NOT_NEEDED, Called, as_replies
+from callup.flower.judging import weights_of
+from callup.flower.models import flat, shaped
+from callup.flower.replies import GoodReply
+from callup.flower.session import Session
+from callup.flower.story import Story
+
+Averaged = tuple[ArrayRecord | None, MetricRecord | None]
+
+
+def close(session: Session, called: Called, story: Story) -> Averaged:
+    """The next model and the metrics of training, or nothing when the round was in vain."""
+    used = called.close()
+    _account(session, called, story.index)
+    quorum = session.options.quorum
+    if len(used) < quorum:
+        story.abandoned = f"{len(used)} good replies, a quorum of {quorum} is needed"
+        log(WARNING, "callup: round %d is abandoned: %s", story.index, story.abandoned)
+        called.failed |= {reply.client: "round abandoned" for reply in used}
+        used = []
+    return _learned(session, called, used, story)
+
+
+def _account(session: Session, called: Called, index: int) -> None:
+    """Strikes, drop-out and who is still at work."""
+    crew, name = session.crew, session.crew.known.roster.name
+    for client, reason in called.blamed.items():
+        out = crew.quarantine.strike(client, index, reason)
+        log(WARNING, "callup: a reply of client %s is set aside: %s", name(client), reason)
+        if out:
+            log(
+                WARNING,
+                "callup: client %s is in quarantine until round %d",
+                name(client),
+                crew.quarantine.until[client],
+            )
+    silent = {c for c, reason in called.failed.items() if reason == NO_REPLY or reason.startswith("error")}
+    spared = {c for c, reason in called.failed.items() if reason == NOT_NEEDED}
+    session.asked += len(called.nodes) - len(spared)
+    session.lost += len(silent)
+    waiting = {} if called.exchange is None else {node: name for name, node in called.exchange.waiting.items()}
+    for node, client in called.nodes.items():
+        if node in waiting:
+            crew.busy.add(node, waiting[node], session.options.deadline, missed=client in silent)
+        else:
+            crew.busy.answered(node)
+
+
+def _learned(session: Session, called: Called, used: list[GoodReply], story: Story) -> Averaged:
+    asks = session.crew.asks or []
+    replies = as_replies(used, called.vector)
+    keep, facts = session.judge.judge(story.index, replies, called.selection, called.everything, called.start, asks)
+    declared = {a.signal.name for a in asks if a.time == "reply"}
+    signals = {name: value for name, value in replies.signals.items() if name in declared}
+    if "duration" in declared:
+        signals["duration"] = np.array([reply.seconds for reply in used])
+    if "update" in declared:
+        signals["update"] = replies.updates
+    feedback = Feedback(
+        index=story.index,
+        ids=replies.ids,
+        signals={**signals, **facts},
+        clients=called.now.clients,
+        failed=called.failed,
+        probed=called.probed,
+        notes=called.selection.notes,
+        rng=stream(session.options.seed, "update", story.index),
+    )
+    kept = [reply for reply, counts in zip(used, keep, strict=True) if counts]
+    # All that is learned from was read before this: some strategies change the replies or use them up.
+    arrays, metrics = _averaged(session, called, kept, story.index)
+    if session.judge.needs_models:
+        session.judge.learn(replies, keep, called.vector if arrays is None else flat(arrays))
+    session.selector.update(feedback)
+    story.tell(called, feedback, kept)
+    return arrays, metrics
+
+
+def _averaged(session: Session, called: Called, kept: list[GoodReply], index: int) -> Averaged:
+    if not kept:
+        return None, None
+    weights = weights_of(called.selection, np.array([reply.client for reply in kept], np.int64))
+    if weights is not None:
+        for reply, weight in zip(kept, weights, strict=True):
+            next(iter(reply.content.metric_records.values()))[session.checks.weight_key] = float(weight)
+    arrays, metrics = session.strategy.aggregate_train(index, [called.messages[reply.client] for reply in kept])
+    if session.judge.average is not None and arrays is not None:
+        model = session.judge.combined(as_replies(kept, called.vector), called.selection, called.everything)
+        arrays = shaped(model, called.start)
+    if arrays is not None and not all(_finite(array.numpy()) for array in arrays.values()):
+        log(WARNING, "callup: the average of round %d is not finite; the model stays as it was", index)
+        return None, metrics
+    return arrays, metrics
+
+
+def _finite(array: np.ndarray) -> bool:
+    return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())

@@ -1,0 +1,59 @@
+"""Evaluation by clients: drawn by the seed among nodes that are idle, never waiting for more; bad answers set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from logging import WARNING
+
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.common import log
+from flwr.serverapp import Grid
+
+from callup.core.randomness import stream
+from callup.flower.replies import BadReply, Checks
+from callup.flower.session import Session
+from callup.flower.shown import ShownGrid, all_of, setting
+
+
+def ask_to_evaluate(
+    session: Session, index: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+) -> list[Message]:
+    """As many as the strategy is set to, of those who can."""
+    fraction = float(setting(session.strategy, "fraction_evaluate", 1.0))
+    if fraction == 0:
+        return []
+    crew, roster = session.crew, session.crew.known.roster
+    busy, out = crew.busy.nodes(grid), crew.quarantine.out(index)
+    idle = {roster.client(node): node for node in grid.get_node_ids() if node not in busy}
+    ready = {client: node for client, node in idle.items() if client is not None and client not in out}
+    least = int(setting(session.strategy, "min_evaluate_nodes", 1))
+    number = min(len(ready), max(int(len(ready) * fraction), least))
+    if number == 0:
+        return []
+    order = stream(session.options.seed, "evaluate", index).permutation(sorted(ready))
+    nodes = [ready[int(client)] for client in order[:number]]
+    with all_of(session.strategy, number):
+        messages = list(session.strategy.configure_evaluate(index, arrays, config, ShownGrid(grid, nodes)))
+    for message in messages:
+        message.metadata.ttl = session.options.deadline
+    return messages
+
+
+def evaluated(session: Session, index: int, replies: Iterable[Message]) -> MetricRecord | None:
+    """The strategy's own summary of the answers that can be used."""
+    checks = Checks(session.checks.weight_key)
+    good: dict[str, Message] = {}
+    for reply in replies:
+        try:
+            content = checks.content(reply)
+            checks.examples(checks.metrics(content), None)
+            good.setdefault(reply.metadata.reply_to_message_id, reply)
+        except BadReply as bad:
+            log(WARNING, "callup: an evaluation is set aside: %s", bad.reason)
+    usual = set(checks.usual_names()) if good else set()
+    alike = [reply for reply in good.values() if _names(reply) == usual]
+    return session.strategy.aggregate_evaluate(index, alike) if alike else None
+
+
+def _names(reply: Message) -> set[str]:
+    return set(next(iter(reply.content.metric_records.values())))

@@ -1,0 +1,79 @@
+"""All that one run consists of, in one place, for the steps of a round to work on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flwr.serverapp.strategy import Strategy
+
+from callup.analytics.overcommit import cautious_dropout, smallest_ask
+from callup.core.randomness import stream
+from callup.core.selector import Method, Selector
+from callup.core.types import Plan
+from callup.core.verify import check_size
+from callup.flower.crew import Crew, Muster
+from callup.flower.greeting import ALWAYS
+from callup.flower.judging import Judge, check_options
+from callup.flower.options import Options
+from callup.flower.replies import Checks
+from callup.flower.shown import setting
+
+
+@dataclass
+class Session:
+    """One run: the strategy and the selector, who is there, and what past rounds have taught."""
+
+    strategy: Strategy
+    selector: Selector
+    options: Options
+    judge: Judge
+    rounds: int | None = None
+    """Planned, where it is known."""
+    asked: int = 0
+    lost: int = 0
+    """Of those asked so far, how many did not reply."""
+    started: bool = False
+    saved: Mapping[str, Any] = field(default_factory=dict)
+    """States by role, to go on from."""
+
+    def __post_init__(self) -> None:
+        self.trees = type(self.strategy).__name__ == "FedXgbBagging"  # models without a fixed shape
+        served = self.judge.served | (ALWAYS - {"update"} if self.trees else ALWAYS)
+        self.crew = Crew(self.selector, self.options, served, self.judge.profile)
+        self.checks = Checks(setting(self.strategy, "weighted_by_key", "num-examples"), fixed_shapes=not self.trees)
+
+    def methods(self) -> dict[str, Method]:
+        return {"selector": self.selector, **dict(self.judge.methods())}
+
+    def least(self) -> int:
+        """Nodes to wait for: as many as the strategy wants before the first round, then what a quorum takes."""
+        if self.started:
+            return self.options.quorum
+        return max(int(setting(self.strategy, "min_available_nodes", 1)), self.options.quorum)
+
+    def begin(self, muster: Muster, index: int) -> None:
+        """Starts the methods before the first choice; tells the selector of newcomers later."""
+        if self.started:
+            if muster.changed:
+                self.selector.roster(muster.clients, stream(self.options.seed, "roster", index))
+            return
+        check_size(self.selector, len(muster.clients))
+        check_options(self.crew.asks or ())
+        counts = muster.clients.columns.get("label_counts")
+        plan = Plan(self.options.k, self.rounds, None if counts is None else counts.shape[1])
+        self.selector.start(muster.clients, plan, stream(self.options.seed, "start", "selector"))
+        self.judge.start(muster.everything, plan)
+        for role, method in self.methods().items():
+            if role in self.saved:
+                method.load(self.saved[role])
+        self.started = True
+
+    def how_many(self) -> int:
+        """Clients to ask so that k reply."""
+        overcommit, k = self.options.overcommit, self.options.k
+        if overcommit == "auto":
+            return smallest_ask(k, cautious_dropout(self.lost, self.asked))
+        return math.ceil(k * float(overcommit))
