@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from importlib import resources
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from callup.core.errors import InputError, UsageError
 from callup.core.randomness import stream
 from callup.simulation.data.images import Images, Labelled
 from callup.simulation.data.splits import hold_out, three_splits
+from callup.simulation.networks import blocks, vgg11
 from callup.simulation.task import TASKS, Data, Loaded, Mlp, Module, Task
 from callup.simulation.tasks import cifar10, fashion
 
@@ -29,10 +32,10 @@ def load(spec: str) -> Loaded:
 
 
 def test_the_catalogue() -> None:
-    names = ["cifar10-cnn", "fashion-cnn", "fashion-mlp", "fashion14-mlp", "mnist-mlp"]
-    assert [card.name for card in TASKS.cards()] == names
+    names = {"cifar10-cnn", "fashion-cnn", "fashion-mlp", "fashion14-mlp", "har", "mnist-cnn", "mnist-mlp"}
+    assert names | {"mnist-writers", "stl10-cnn", "vgg11"} <= {card.name for card in TASKS.cards()}
     for card in TASKS.cards():
-        assert issubclass(card.cls, Task) and {"validation"} <= {p.name for p in card.parameters}
+        assert issubclass(card.cls, Task) and card.paper and card.summary.endswith(".")
 
 
 def test_embedded_data_is_balanced_and_complete() -> None:
@@ -182,9 +185,18 @@ def test_networks_have_the_published_shape() -> None:
     # Filters and units with one bias each; batch norm has two numbers a channel.
     lenet = (3 * 25 + 1) * 6 + (6 * 25 + 1) * 16 + (400 + 1) * 120 + (120 + 1) * 84 + (84 + 1) * 10
     two_blocks = (25 + 1) * 16 + 2 * 16 + (16 * 25 + 1) * 32 + 2 * 32 + (32 * 7 * 7 + 1) * 10
+    # A third block of 64 filters, and 48 pixels halved three times.
+    three_blocks = (75 + 1) * 16 + 2 * 16 + (400 + 1) * 32 + 2 * 32 + (800 + 1) * 64 + 2 * 64 + (64 * 36 + 1) * 10
+    # VGG-11: 3 x 3 filters, 64 to 512 of them, then 512, 512 and 10 units.
+    depths = (3, 64, 128, 256, 256, 512, 512, 512, 512)
+    vgg = sum((9 * a + 1) * b for a, b in pairwise(depths)) + 2 * (512 + 1) * 512 + (512 + 1) * 10
+    shifts = 2 * sum(depths[1:]) - sum(depths[1:])  # a scale and a shift for each filter, in place of its bias
     for make, shape, count in (
         (cifar10.make_cnn, (2, 3, 32, 32), lenet),
         (fashion.make_cnn, (2, 1, 28, 28), two_blocks),
+        (partial(blocks, 3, 48, (16, 32, 64)), (2, 3, 48, 48), three_blocks),
+        (vgg11, (2, 3, 32, 32), vgg),
+        (partial(vgg11, 64, "batch"), (2, 3, 32, 32), vgg + shifts),
     ):
         module = make()
         assert parameters(module) == count and module(torch.zeros(shape)).shape == (2, 10)
@@ -196,6 +208,7 @@ def test_networks_have_the_published_shape() -> None:
         ("fashion-mlp", (784,), (55_000, 5_000, 10_000)),
         ("fashion-cnn", (1, 28, 28), (55_000, 5_000, 10_000)),
         ("mnist-mlp", (784,), (55_000, 5_000, 10_000)),
+        ("mnist-cnn", (1, 28, 28), (55_000, 5_000, 10_000)),
         ("cifar10-cnn", (3, 32, 32), (45_000, 5_000, 10_000)),
     ],
 )

@@ -12,14 +12,13 @@ from callup.core.errors import InputError
 from callup.simulation.data import cifar10 as cifar
 from callup.simulation.data import stl10 as stl
 from callup.simulation.data.finder import Layout, load
-from callup.simulation.data.idx import read_idx
+from callup.simulation.data.grey import read_by_writer, read_idx_files, read_npz
 from callup.simulation.data.images import Images, Labelled, joined, labelled
 from callup.simulation.data.mosaic import read_mosaics
 from callup.simulation.data.npz import open_npz
 
 T = TypeVar("T")
 
-_GREY = (1, 28, 28)
 _IDX = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 _BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
 
@@ -28,8 +27,8 @@ def fashion_mnist() -> Images:
     """Fashion-MNIST: 60,000 and 10,000 grey pictures of 28 x 28, ten kinds of clothing."""
     # MNIST uses the very same IDX file names, so they count only in a folder that says whose they are.
     layouts = (
-        Layout(("fashion_mnist.npz",), _grey_npz),
-        Layout(_IDX, _grey_idx, ("fashion-mnist", "FashionMNIST/raw"), packed=True),
+        Layout(("fashion_mnist.npz",), read_npz),
+        Layout(_IDX, read_idx_files, ("fashion-mnist", "FashionMNIST/raw"), packed=True),
     )
     source = "https://github.com/zalandoresearch/fashion-mnist or Debian's package dataset-fashion-mnist"
     return load("Fashion-MNIST", layouts, source)
@@ -38,9 +37,9 @@ def fashion_mnist() -> Images:
 def mnist() -> Images:
     """MNIST: 60,000 and 10,000 grey pictures of 28 x 28, ten digits."""
     layouts = (
-        Layout(("mnist_by_writer.npz",), _grey_npz),
-        Layout(("mnist.npz",), _grey_npz),
-        Layout(_IDX, _grey_idx, ("mnist", "MNIST/raw"), packed=True),
+        Layout(("mnist_by_writer.npz",), read_npz),
+        Layout(("mnist.npz",), read_npz),
+        Layout(_IDX, read_idx_files, ("mnist", "MNIST/raw"), packed=True),
     )
     return load("MNIST", layouts, "http://yann.lecun.com/exdb/mnist")
 
@@ -53,6 +52,12 @@ def cifar10() -> Images:
 def cifar10_labels() -> np.ndarray:
     """The labels of CIFAR-10's training set alone: in packed files no picture is decoded for them."""
     return _cifar10(_cifar10_npz_labels, lambda p: _cifar10_binary(p).train.y, lambda p: _cifar10_python(p).train.y)
+
+
+def mnist_writers() -> tuple[Images, np.ndarray]:
+    """MNIST, and who wrote each training picture; those who wrote for the test set wrote none of them."""
+    layouts = (Layout(("mnist_by_writer.npz",), read_by_writer),)
+    return load("MNIST by writer", layouts, "MNIST joined with the writers of NIST Special Database 19")
 
 
 def _cifar10(npz: Callable[[list[Path]], T], binary: Callable[[list[Path]], T], python: Callable[[list[Path]], T]) -> T:
@@ -74,29 +79,6 @@ def stl10() -> Images:
         Layout(("stl10_train3996_48px.npz",), _stl10_npz),
     )
     return load("STL-10", layouts, "https://cs.stanford.edu/~acoates/stl10")
-
-
-def _grey_npz(paths: list[Path]) -> Images:
-    with open_npz(paths[0]) as archive:
-        parts = [
-            labelled(
-                archive.array(f"x_{part}", "u1", (None, 28, 28)),
-                archive.array(f"y_{part}", "u1", (None,)),
-                _GREY,
-                10,
-                f"{paths[0]}, {part}",
-            )
-            for part in ("train", "test")
-        ]
-    return Images(*parts)
-
-
-def _grey_idx(paths: list[Path]) -> Images:
-    train_x, train_y, test_x, test_y = paths
-    return Images(
-        labelled(read_idx(train_x, 3), read_idx(train_y, 1), _GREY, 10, train_x),
-        labelled(read_idx(test_x, 3), read_idx(test_y, 1), _GREY, 10, test_x),
-    )
 
 
 def _cifar10_npz(paths: list[Path]) -> Images:

@@ -25,32 +25,59 @@ def hold_out(labels: np.ndarray, size: int, rng: np.random.Generator) -> np.ndar
     return mask
 
 
-def held_for_validation(labels: np.ndarray, name: str, size: int) -> np.ndarray:
+def held_for_validation(labels: np.ndarray, name: str, size: int, owners: np.ndarray | None = None) -> np.ndarray:
     """A mask: which samples of the published training set of this name are the validation set."""
     if not 1 <= size <= len(labels) // 2:
         raise UsageError(
             f"{name}: validation must be between 1 and {len(labels) // 2}, half of the training set, got {size}"
         )
-    return hold_out(labels, size, stream(0, "validation", name))
+    rng = stream(0, "validation", name)
+    return hold_out(labels, size, rng) if owners is None else hold_out_owners(owners, size, rng)
+
+
+def own_test_set(images: Images, name: str, size: int) -> Images:
+    """Pictures published without a test set: a fixed part of them, balanced over classes, becomes one."""
+    if images.test is not None:
+        return images
+    train = images.train
+    if not 1 <= size <= len(train) // 2:
+        raise UsageError(f"{name}: test must be between 1 and {len(train) // 2}, half of all pictures, got {size}")
+    held = hold_out(train.y, size, stream(0, "test", name))
+    return Images(Labelled(train.x[~held], train.y[~held]), Labelled(train.x[held], train.y[held]))
+
+
+def hold_out_owners(owners: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """A mask of all samples of randomly drawn owners, just enough of them to have at least `size` samples."""
+    people, counts = np.unique(owners, return_counts=True)
+    order = rng.permutation(len(people))
+    enough = int(np.searchsorted(np.cumsum(counts[order]), size)) + 1
+    return np.isin(owners, people[order[:enough]])
 
 
 def three_splits(
-    images: Images, name: str, validation: int, mean: tuple[float, ...], deviation: tuple[float, ...]
+    images: Images,
+    name: str,
+    validation: int,
+    mean: tuple[float, ...],
+    deviation: tuple[float, ...],
+    owners: np.ndarray | None = None,
 ) -> Data:
     """Training, validation and test set as float32, scaled to [0, 1] and then standardised for each channel.
 
     The validation samples depend on the dataset and on their number alone, never on the seed of a run. Means and
-    deviations are constants of the dataset: nothing is learned from what clients hold.
+    deviations are constants of the dataset: nothing is learned from what clients hold. Where owners of the training
+    pictures are given, whole owners are held out, so that nobody is in two splits.
     """
     train, test = images.train, images.test
     if test is None:
         raise UsageError(f"{name} has no test set")
-    held = held_for_validation(train.y, name, validation)
+    held = held_for_validation(train.y, name, validation, owners)
     return Data(
         train=_standardised(train, np.flatnonzero(~held), mean, deviation),
         validation=_standardised(train, np.flatnonzero(held), mean, deviation),
         test=_standardised(test, np.arange(len(test)), mean, deviation),
         classes=int(train.y.max()) + 1,
+        owners=None if owners is None else owners[~held],
     )
 
 

@@ -1,4 +1,4 @@
-"""CIFAR-10: small colour photographs, and the small CNN that FedACS and Fed-CBS train on them."""
+"""CIFAR-10: small colour photographs; the small CNN of FedACS and Fed-CBS, and the VGG of FedCM."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from callup.core.types import check_k
 from callup.simulation.data.datasets import cifar10, cifar10_labels
 from callup.simulation.data.splits import held_for_validation, three_splits
 from callup.simulation.local import LocalTraining
+from callup.simulation.networks import Norm, vgg11
 from callup.simulation.task import TASKS, Data, Holdings, Loaded, Module, Task
 
 
@@ -32,8 +34,43 @@ class Cifar10Cnn(Task):
         return Loaded(_data(self.validation), Module(make_cnn), local)
 
     def holdings(self) -> Holdings:
-        labels = cifar10_labels()
-        return Holdings(labels[~held_for_validation(labels, "cifar10", self.validation)], 10)
+        return _holdings(self.validation)
+
+
+@TASKS.add("vgg11", paper="Simonyan and Zisserman, ICLR 2015")
+@dataclass(frozen=True)
+class Cifar10Vgg11(Task):
+    """CIFAR-10 with the eleven-layer VGG that FedCM trains, eight layers of filters and three of units; needs torch.
+
+    `width` is the number of filters in the first layer; the others follow. A round of FedCM's world, 8 clients of 2,250
+    pictures and 5 epochs, takes one core 46 seconds at width 8, two minutes at 16 and half an hour at 64, which is full
+    size. Pictures are those of cifar10-cnn.
+
+    norm=none is the published network. With norm=batch the running means and variances are averaged like weights, over
+    clients that see different classes, which is a known harm. First weights are He et al.'s.
+
+    Differs from the paper: FedCM gives neither width, normalisation nor learning rate; momentum 0.9, weight decay 5e-4
+    and augment=crop-flip are what is usual where it says momentum, weight decay and standard augmentation.
+    """
+
+    width: int = 8
+    norm: Norm = "none"
+    validation: int = 5000
+
+    def __post_init__(self) -> None:
+        check_k(self.width, "vgg11: width")
+
+    def load(self) -> Loaded:
+        local = LocalTraining(epochs=5, batch=50, rate=0.02, momentum=0.9, weight_decay=5e-4, augment="crop-flip")
+        return Loaded(_data(self.validation), Module(functools.partial(vgg11, self.width, self.norm)), local)
+
+    def holdings(self) -> Holdings:
+        return _holdings(self.validation)
+
+
+def _holdings(validation: int) -> Holdings:
+    labels = cifar10_labels()
+    return Holdings(labels[~held_for_validation(labels, "cifar10", validation)], 10)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 from callup.simulation.data.datasets import fashion_mnist
 from callup.simulation.data.splits import three_splits
 from callup.simulation.local import LocalTraining
+from callup.simulation.networks import blocks
 from callup.simulation.task import TASKS, Data, Loaded, Module, Task, mlp
 
 
@@ -53,11 +54,4 @@ def _data(validation: int) -> Data:
 
 def make_cnn() -> Any:
     """Two blocks of convolution, batch norm, ReLU and pooling with 16 and 32 filters, then one linear layer."""
-    from torch import nn
-
-    return nn.Sequential(
-        *(nn.Conv2d(1, 16, kernel_size=5, padding=2), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, kernel_size=5, padding=2), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2)),
-        nn.Flatten(),
-        nn.Linear(32 * 7 * 7, 10),
-    )
+    return blocks(channels=1, side=28)
