@@ -1,0 +1,1 @@
+"""Texts by the people who wrote them, and what next-word prediction makes of them."""
