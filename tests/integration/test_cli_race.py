@@ -92,7 +92,10 @@ def test_ctrl_c_stops_the_workers_and_leaves_a_partial_report(jobs: str, whom: s
         assert process.returncode == 130, err
         assert out == ""
         assert "Traceback" not in err
-        assert err.splitlines()[-1] == f"stopped with 0 of 4 runs finished; partial report: {folder}/report.html"
+        assert err.splitlines()[-2:] == [
+            f"stopped with 0 of 4 runs finished; partial report: {folder}/report.html",
+            f"next: callup resume {folder}",
+        ]
         assert "<html" in (folder / "report.html").read_text()
         wait_until(lambda: not alive(process.pid))
     finally:
@@ -117,7 +120,7 @@ def test_ctrl_c_as_the_first_runs_begin(tmp_path: Path) -> None:
     assert out == ""
     assert "Traceback" not in err
     # Whether a round was measured by then is a matter of milliseconds; either way it is said.
-    assert err.splitlines()[-1].startswith("stopped with 0 of 6 runs finished; ")
+    assert err.splitlines()[-2].startswith("stopped with 0 of 6 runs finished; ")
     assert ("partial report" in err) == (folder / "report.html").exists()
 
 

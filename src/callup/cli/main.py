@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from callup import __version__
 from callup.cli import list as listing
-from callup.cli import race, report, show
+from callup.cli import race, report, reproduce, resume, show, verify
 from callup.cli import run as running
 from callup.cli.failures import explain
 from callup.cli.session import Session
@@ -39,7 +39,10 @@ app.command("race")(race.race)
 app.command("list")(listing.list_methods)
 app.command("show")(show.show)
 app.command("run")(running.run)
+app.command("resume")(resume.resume)
+app.command("verify")(verify.verify)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:
