@@ -60,6 +60,7 @@ def test_show_a_selector(capsys: pytest.CaptureFixture[str]) -> None:
         "or label_gram (before any round)",
         "Reveals",
         "Differs from the paper",
+        f"{SELECTORS.card('fed-cbs').version}, raised when its results change",
     ):
         assert part in printed.out
     assert max(map(len, printed.out.splitlines())) <= 100
@@ -90,6 +91,12 @@ def test_show_takes_a_spec_and_checks_it(capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     assert run(["show", "fed-cbs:scael=2"]) == 2
     assert capsys.readouterr().err == "error: fed-cbs has no parameter 'scael'; did you mean 'scale'?\n"
+
+
+def test_every_method_task_and_partition_carries_a_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in KINDS[:-1]:
+        for card in as_json(capsys, "list", kind)["cards"]:
+            assert type(card["version"]) is int and card["version"] >= 1, card["name"]
 
 
 def test_brackets_are_text_not_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,7 @@ def _sections(card: dict[str, Any]) -> list[tuple[str, list[str]]]:
         sections.append(("Largest federation", [f"{card['max_clients']:,} clients"]))
     if card["differs"]:
         sections.append(("Differs from the paper", _paragraphs(card["differs"])))
+    sections.append(("Version", [f"{card['version']}, raised when its results change"]))
     return sections
 
 
