@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from callup.analytics.contexts import UnitRows, are_bits, doubled
+from callup.analytics.diagonal_bounds import DiagonalBounds
 from callup.analytics.kmeans import kmeans, nearest
 from callup.analytics.neural_ucb import DiagonalZ, FullZ
 from callup.analytics.reward_fit import Observed, fit
@@ -22,7 +23,7 @@ from callup.core.per_client import PerClient
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection
 
-_BLOCK = 4096  # clients at a time: their gradients, in factors, are 10 MB
+_BLOCK = 1024  # clients at a time: what the network makes of them stays in the processor's cache
 _MOST_IN_FULL_Z = 2_000  # observations, and clients: together they take about a second a round
 
 
@@ -30,6 +31,7 @@ _MOST_IN_FULL_Z = 2_000  # observations, and clients: together they take about a
     "nccb",
     paper="Cao, Pan, Zhu, Liu, Birds of a Feather Help",
     needs=("features", "loss_rms", "num_examples"),
+    presets={"recent": {"memory": 300, "steps": 10}},
     cost="O(N p) for the bounds and O(steps n p) to train on n clients seen; p = 8,256 parameters for 64 features",
 )
 @dataclass(repr=False)
@@ -47,7 +49,8 @@ class Nccb(Selector):
     least the size of a cohort. ridge: the paper's lambda. rate, steps: of gradient descent after each round, from
     where the last one ended. z: diag keeps the diagonal of Z alone; full is exact, for up to 2,000 clients and the last
     2,000 reports. per_reward: train after each reward, not once a round. memory: train on the last so many rewards; 0
-    is all.
+    is all. Training on 10,000 rewards takes some tenths of a second a round; the preset recent takes ten steps on the
+    last 300 and needs less than a hundredth.
 
     Differs from the paper: Eq. 9 has sqrt(m) where the width is meant, and Eq. 14 a number where the outer product is.
     The paper does not say how to cluster (here k-means), nor layers, width, lambda, gamma, rate or steps (the defaults
@@ -135,11 +138,16 @@ class Nccb(Selector):
     def _bounds(self, clients: Clients, ids: Ids) -> tuple[np.ndarray, np.ndarray]:
         """f(x) and gamma sqrt(g^T Z^-1 g / w), Eq. 13, of each client."""
         estimate, bonus = np.empty(len(ids)), np.empty(len(ids))
+        features, rows = self._table(clients).features, clients.index.rows(ids)
+        known = DiagonalBounds(self._net, self.theta_, self.z_, self.bits_) if self.z == "diag" else None
         for at in range(0, len(ids), _BLOCK):
             part = slice(at, at + _BLOCK)
-            estimate[part], gradients = self._net.factors(self.theta_, self._inputs(clients, ids[part]))
-            bonus[part] = self.gamma * self._spread.bonus(self.z_, gradients)
-        return estimate, bonus
+            if known is not None:
+                estimate[part], bonus[part] = known.of(features[rows[part]])
+            else:
+                estimate[part], gradients = self._net.factors(self.theta_, self._inputs(clients, ids[part]))
+                bonus[part] = self._spread.bonus(self.z_, gradients)
+        return estimate, self.gamma * bonus
 
     def update(self, feedback: Feedback) -> None:
         called = self._clusters(feedback.clients, feedback.asked)
