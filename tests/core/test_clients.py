@@ -136,3 +136,8 @@ def test_ids_of_any_whole_type_are_taken() -> None:
         assert as_ids(np.array([3, 1], dtype)).dtype == np.int64
     assert as_ids(range(3)).tolist() == [0, 1, 2]
     assert as_ids([]).dtype == np.int64
+
+
+def test_counts_that_cannot_be_added_up_are_refused() -> None:
+    with pytest.raises(InputError, match="client 9: label_counts are too large to be added up"):
+        Clients([4, 9], label_counts=[[1, 2], [1e308, 1e308]])

@@ -39,7 +39,7 @@ class Clients:
         }
         self._derived: dict[str, Any] = {}
         if "num_examples" not in self._columns and "label_counts" in self._columns:
-            self._columns["num_examples"] = _frozen(self._columns["label_counts"].sum(axis=1))
+            self._columns["num_examples"] = _frozen(_totals(self._columns["label_counts"], self.ids))
         self._check_together()
 
     def __len__(self) -> int:
@@ -91,13 +91,22 @@ class Clients:
 
     def _check_together(self) -> None:
         if {"num_examples", "label_counts"} <= self._columns.keys():
-            sizes, totals = self._columns["num_examples"], self._columns["label_counts"].sum(axis=1)
+            sizes, totals = self._columns["num_examples"], _totals(self._columns["label_counts"], self.ids)
             wrong = np.flatnonzero(np.abs(sizes - totals) > 0.5 + 1e-9 * totals)
             if len(wrong):
                 i = wrong[0]
                 raise InputError(
                     f"client {self.ids[i]}: num_examples is {sizes[i]:g} but its label_counts add up to {totals[i]:g}"
                 )
+
+
+def _totals(counts: np.ndarray, ids: Ids) -> np.ndarray:
+    """How many samples each client says it has; counts that add up to no number are refused."""
+    with np.errstate(over="ignore"):
+        totals = np.asarray(counts.sum(axis=1))
+    if not np.isfinite(totals).all():
+        raise InputError(f"client {ids[~np.isfinite(totals)][0]}: label_counts are too large to be added up")
+    return totals
 
 
 def _shape(name: str) -> Shape | None:

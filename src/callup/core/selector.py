@@ -57,7 +57,7 @@ class Method(ABC):
             name, _, part = key.partition(".")
             if key == "schema":
                 continue
-            if not name.endswith("_"):
+            if not name.endswith("_") or not name.isidentifier() or name.startswith("_"):
                 raise InputError(f"{type(self).__name__}: '{key}' is not a state name; names of state end in '_'")
             if part:
                 parts.setdefault(name, {})[part] = array

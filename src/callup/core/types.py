@@ -71,7 +71,7 @@ class Selection:
     weights: np.ndarray | None = None
     """Aggregation weights for unbiased schemes: a client drawn twice weighs twice."""
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Parts of each chosen client's score, aligned with `ids`."""
+    """Parts of each chosen client's score, aligned with `ids`; NaN where a client kept silent when it was probed."""
     notes: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
