@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import Mod
 
 import callup.flower
 
@@ -57,9 +58,9 @@ def who(context: Context) -> int:
     return int(context.node_config["partition-id"])
 
 
-def plain_app() -> ClientApp:
+def plain_app(*mods: Mod) -> ClientApp:
     """A client as people write it without Callup."""
-    app = ClientApp()
+    app = ClientApp(mods=list(mods))
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
@@ -86,17 +87,17 @@ def plain_app() -> ClientApp:
     return app
 
 
-def answering_app() -> ClientApp:
+def answering_app(*mods: Mod) -> ClientApp:
     """The same with everything answered."""
     return callup.flower.answer(
-        plain_app(),
+        plain_app(*mods),
         label_counts=lambda context: counts(who(context)),
         features=lambda context: np.array([who(context) % 2, who(context) % 3, 1.0]),
         loss=lambda arrays, context: losses(arrays, who(context)).mean(),
         loss_rms=lambda arrays, context: np.sqrt((losses(arrays, who(context)) ** 2).mean()),
         accuracy=lambda arrays, context: (
-            (scores(arrays, data(who(context))[0]).argmax(axis=1) == data(who(context))[1]).mean()
-        ),
+            scores(arrays, data(who(context))[0]).argmax(axis=1) == data(who(context))[1]
+        ).mean(),
         gradient=lambda arrays, context: gradient(arrays, who(context)),
         tags=lambda context: {"site": "eu" if who(context) % 2 else "us"},
     )
@@ -108,5 +109,7 @@ def held_out() -> callup.flower.Validation:
     return callup.flower.Validation(lambda arrays: scores(arrays, inputs), labels)
 
 
-def config(**values: object) -> ConfigRecord:
-    return ConfigRecord(dict(values))  # type: ignore[arg-type]
+def addressed(grid: callup.flower.LocalGrid, kind: str = "train") -> list[int]:
+    """Clients that were sent messages of this kind, in their order: by the truth of the grid, not by the roster."""
+    sent = [message for message in grid.sent if message.metadata.message_type == kind]
+    return [who(grid.contexts[message.metadata.dst_node_id]) for message in sent]

@@ -97,8 +97,9 @@ class Acquaintances:
         tags = {name.removeprefix(wire.TAG): value for name, value in note.items() if name.startswith(wire.TAG)}
         self.cards[client] = Card(frozenset(map(str, answers)), facts, tags)
         if reply.has_error():
+            if not self.complaints:  # once: without Callup in the client app all of them say the same
+                log(INFO, "callup: client %s answers no questions: %s", self.roster.name(client), reason_of(reply))
             self.complaints[client] = reason_of(reply)
-            log(INFO, "callup: client %s answers no questions: %s", self.roster.name(client), reason_of(reply))
         return client
 
 
