@@ -22,7 +22,8 @@ from callup.simulation.data.text.words import split_words
 from callup.simulation.task import Data, Split
 
 START, UNKNOWN = 0, 1
-_SPECIAL = 2
+SPECIAL = 2
+"""Word numbers below stand for no word of the vocabulary."""
 _HELD_OUT = 0.1  # of an author's words for validation, and as many for the test
 
 Line = tuple[list[str], list[bool]]
@@ -46,9 +47,9 @@ def prepare(
     are made from training words alone, the most frequent first. Of the validation rows at most `validation` are kept,
     the same ones for every seed.
     """
-    if vocabulary <= _SPECIAL or length < 1 or validation < 1:
+    if vocabulary <= SPECIAL or length < 1 or validation < 1:
         raise UsageError(
-            f"{what}: vocabulary must be above {_SPECIAL} and length and validation at least 1, got {vocabulary}, "
+            f"{what}: vocabulary must be above {SPECIAL} and length and validation at least 1, got {vocabulary}, "
             f"{length} and {validation}"
         )
     lines = _lines(authors, stop_words)
@@ -61,8 +62,8 @@ def prepare(
             f"{what}: '{poorest.name}' has {fewest:,} words left, too few for rows of {length} in three splits; raise "
             "tokens or lower length"
         )
-    known = _most_frequent((words[: rows * length] for words, _ in lines), vocabulary - _SPECIAL)
-    numbers = {word: _SPECIAL + place for place, word in enumerate(known)}
+    known = _most_frequent((words[: rows * length] for words, _ in lines), vocabulary - SPECIAL)
+    numbers = {word: SPECIAL + place for place, word in enumerate(known)}
     bounds = np.cumsum([0, rows, held, held]) * length
     train, held_out, test = (
         _split([_numbered(line, numbers, int(a), int(b)) for line in lines], length) for a, b in pairwise(bounds)
