@@ -21,7 +21,7 @@ from callup.journal import crash
 from callup.journal.disk import NoRoom, private_folder
 from callup.journal.entries import Entry
 from callup.journal.lock import Lock
-from callup.journal.log import NAME, Log, Story, read_log
+from callup.journal.log import NAME, Log, Story, read_log, set_aside
 from callup.journal.snapshots import newest, write_snapshot
 
 SCHEMA = 1
@@ -77,7 +77,9 @@ class Journal:
         return (self.folder / NAME).exists()
 
     def begin(self, facts: Mapping[str, Any]) -> None:
-        """A new log; its head holds the schema and these facts."""
+        """A new log; its head holds the schema and these facts. One that is there is set aside, not lost."""
+        if self.exists:
+            set_aside(self.folder / NAME)
         self._log = Log.begun(self.folder, Entry(0, {"schema": SCHEMA, **facts}))
         crash.point("journal-begun")
 

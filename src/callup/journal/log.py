@@ -17,6 +17,10 @@ NAME = "journal"
 _MOST = 1 << 40
 
 
+class HeadLost(InputError):
+    """The log does not begin with a readable head, so nothing in it can be told."""
+
+
 @dataclass
 class Story:
     """A log as it was found."""
@@ -49,7 +53,7 @@ def read_log(folder: Path) -> Story:
         os.close(handle)
     first, head = found[0] if found else (None, None)
     if first is None or head is None or head.number != 0:
-        raise InputError(f"{folder / NAME} is damaged: its head cannot be read")
+        raise HeadLost(f"{folder / NAME} is damaged: its head cannot be read")
     story = Story(head, end=first.end, check=first.check)
     for made, entry in found[1:]:
         if entry is None:
@@ -93,7 +97,7 @@ class Log:
         """The log that was read, cut back to its last sound round; damaged ones are set aside, not thrown away."""
         path = folder / NAME
         if story.damaged or story.after:
-            _set_aside(path)
+            set_aside(path)
             content, check = _framed([story.head, *story.entries], FIRST)
             write_whole(path, content)
             return cls(path, len(content), check)
@@ -140,7 +144,7 @@ def _framed(entries: list[Entry], before: int) -> tuple[bytes, int]:
     return b"".join(parts), before
 
 
-def _set_aside(path: Path) -> None:
+def set_aside(path: Path) -> None:
     """Keeps a damaged log under the next free name."""
     number = 1
     while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():

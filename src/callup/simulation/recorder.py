@@ -14,6 +14,7 @@ from callup.journal import crash
 from callup.journal.entries import Entry
 from callup.journal.journal import Found, Journal, Pace, Say, WhenFull
 from callup.journal.lock import RunInUse, held
+from callup.journal.log import HeadLost
 from callup.journal.profiles import write_profile
 from callup.simulation.engine import Engine, Listener
 from callup.simulation.events import Events
@@ -95,7 +96,12 @@ class Recorder:
         return []
 
     def _continue(self, journal: Journal) -> list[RoundRecord]:
-        found = journal.resume(self._how.forget)
+        try:
+            found = journal.resume(self._how.forget)
+        except HeadLost as error:
+            journal.found.notes.append(f"{error}; it is set aside and every round is computed again")
+            self._tell(journal.found)
+            return self._begin(journal)
         _check_settings(found.head, self.settings, self.folder)
         records = [record_in(entry, self.engine.profile) for entry in found.entries]
         if len(records) > self.settings.rounds:
@@ -108,11 +114,14 @@ class Recorder:
                 found.snapshot_round = 0
                 self.engine.close()
                 self.engine = Engine(self.settings)
-        if self._how.found is not None:
-            self._how.found(found)
+        self._tell(found)
         for record in records[found.snapshot_round :]:
             _compare(record, self.engine.play(record.index), self.folder)
         return records
+
+    def _tell(self, found: Found) -> None:
+        if self._how.found is not None:
+            self._how.found(found)
 
 
 def finished(folder: Path, settings: Settings) -> Run | None:
