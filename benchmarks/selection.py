@@ -31,7 +31,10 @@ from callup.core.catalogue import SELECTORS
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "select.json", ROOT / "docs" / "performance-selection.md"
 SIZES, K = (1_000, 10_000, 100_000, 1_000_000), 100
-VARIANTS = ("fedacs:redraw=single", "fed-cbs:pool", "nccb:explore=0,clusters=100")
+VARIANTS = (
+    *("fedacs:redraw=single", "fed-cbs:pool", "astraea:pool", "balanced:pool", "fed-cucb:pool"),
+    *("nccb:explore=0,clusters=100", "nccb:recent,explore=0,clusters=100"),
+)
 """For many clients; and NCCB where its opening is over, which otherwise takes longer than is measured here."""
 SMALL_COHORT = ("fed-cbs", 10)
 STEADY = ("random", "fedacs:redraw=single")
