@@ -13,6 +13,7 @@ from callup.core.errors import MissingSignal
 from callup.core.types import Replies, Round, Selection
 from callup.flower import wire
 from callup.flower.exchange import Exchange
+from callup.flower.forms import bring_into_form
 from callup.flower.replies import BadReply, Checks, GoodReply, MissingFact, told
 
 NO_REPLY, NOT_NEEDED = "no reply", "not needed"
@@ -71,7 +72,7 @@ class Called:
         weight = checks.examples(metrics, claimed)
         facts = told(content, self.wanted, metrics, None if model is None else len(model))
         message.content = wire.without_note(content)
-        return GoodReply(client, message.content, model, weight, facts, seconds)
+        return GoodReply(client, model, weight, facts, seconds)
 
     @property
     def complete(self) -> bool:
@@ -83,6 +84,10 @@ class Called:
         if self.missing and not self.good and len(self.missing) == len(self.failed):
             name = next(iter(self.missing.values()))
             raise MissingSignal(f"no reply carries '{name}'. Return it in the MetricRecord of the training reply")
+        odd = bring_into_form(self.messages, self.start)
+        for client, reason in odd.items():
+            del self.good[client]
+            self.failed[client] = self.blamed[client] = reason
         wanted = {int(client): place for place, client in enumerate(self.selection.ids)}
         arrived = sorted(self.good.values(), key=lambda reply: (reply.seconds, wanted[reply.client]))
         used = arrived[: self.needed]

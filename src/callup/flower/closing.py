@@ -94,7 +94,8 @@ def _averaged(session: Session, called: Called, kept: list[GoodReply], index: in
     weights = weights_of(called.selection, np.array([reply.client for reply in kept], np.int64))
     if weights is not None:
         for reply, weight in zip(kept, weights, strict=True):
-            next(iter(reply.content.metric_records.values()))[session.checks.weight_key] = float(weight)
+            content = called.messages[reply.client].content
+            next(iter(content.metric_records.values()))[session.checks.weight_key] = float(weight)
     arrays, metrics = session.strategy.aggregate_train(index, [called.messages[reply.client] for reply in kept])
     if session.judge.average is not None and arrays is not None:
         model = session.judge.combined(as_replies(kept, called.vector), called.selection, called.everything)

@@ -10,6 +10,7 @@ from flwr.common import log
 from flwr.serverapp import Grid
 
 from callup.core.randomness import stream
+from callup.flower.forms import bring_into_form
 from callup.flower.replies import BadReply, Checks
 from callup.flower.session import Session
 from callup.flower.shown import ShownGrid, all_of, setting
@@ -50,10 +51,7 @@ def evaluated(session: Session, index: int, replies: Iterable[Message]) -> Metri
             good.setdefault(reply.metadata.reply_to_message_id, reply)
         except BadReply as bad:
             log(WARNING, "callup: an evaluation is set aside: %s", bad.reason)
-    usual = set(checks.usual_names()) if good else set()
-    alike = [reply for reply in good.values() if _names(reply) == usual]
+    replies_by_number = dict(enumerate(good.values()))
+    odd = bring_into_form(replies_by_number, None)
+    alike = [reply for number, reply in replies_by_number.items() if number not in odd]
     return session.strategy.aggregate_evaluate(index, alike) if alike else None
-
-
-def _names(reply: Message) -> set[str]:
-    return set(next(iter(reply.content.metric_records.values())))

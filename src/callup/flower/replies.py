@@ -17,6 +17,7 @@ from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
 from callup.core.errors import InputError
 from callup.flower import wire
 from callup.flower.exchange import reason_of
+from callup.flower.forms import Form, form_of, usual
 
 _HEADER = 4096  # bytes that a stored array may be longer than its numbers
 
@@ -34,8 +35,6 @@ class GoodReply:
     """A reply that passed every check."""
 
     client: int
-    content: RecordDict
-    """As the strategy expects it: one ArrayRecord, one MetricRecord, nothing of ours."""
     model: np.ndarray | None
     """The local model as one vector; None where models have no fixed shape."""
     num_examples: float
@@ -45,14 +44,15 @@ class GoodReply:
 
 @dataclass
 class Checks:
-    """What a reply must be. The names of metrics are settled by what most replies of the run so far carry."""
+    """What a reply must be. Which metrics it carries is settled by what most replies of the run so far carry."""
 
     weight_key: str = "num-examples"
     furthest: float = 1e3
     """How many times its own length (at least 1) the model may be moved by one client."""
     most_examples: float = 1e9
     fixed_shapes: bool = True
-    metric_names: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    forms: Counter[Form] = field(default_factory=Counter)
+    """How often metrics of each form have come."""
 
     def content(self, reply: Message) -> RecordDict:
         if reply.has_error():
@@ -97,35 +97,27 @@ class Checks:
         return vector.astype(np.float32)
 
     def metrics(self, content: RecordDict) -> MetricRecord:
-        """The metrics: finite, and the names that others report too; names that only this client reports are cut."""
+        """The metrics: finite, and at least what others report too."""
         if len(content.metric_records) != 1:
             raise BadReply(f"carries {len(content.metric_records)} MetricRecords, expected one")
-        name, record = next(iter(content.metric_records.items()))
+        record = next(iter(content.metric_records.values()))
         if self.weight_key not in record:
             raise BadReply(f"its metrics have no '{self.weight_key}'")
+        if isinstance(record[self.weight_key], list):
+            raise BadReply(f"'{self.weight_key}' must be one number, got a list")
         for key, value in record.items():
             if not np.isfinite(value).all():
                 raise BadReply(f"metric '{key}' is not finite: {value}")
-        self.metric_names[tuple(sorted(record))] += 1
-        usual = self.usual_names()
-        missing = set(usual) - set(record)
-        if missing:
-            raise BadReply(f"its metrics lack '{min(missing)}'")
-        cut = MetricRecord({key: value for key, value in record.items() if key in usual})
-        content[name] = cut
-        return cut
-
-    def usual_names(self) -> tuple[str, ...]:
-        most = max(self.metric_names.values())
-        # Of names that are equally usual the fewest: a reply with more can be cut, one with fewer cannot be filled.
-        return min((names for names, times in self.metric_names.items() if times == most), key=lambda n: (len(n), n))
+        self.forms[form_of(record)] += 1
+        lacking = set(usual(self.forms)) - set(form_of(record))
+        if lacking:
+            raise BadReply(f"its metrics lack '{min(lacking)[0]}', or it has another form")
+        return record
 
     def examples(self, metrics: MetricRecord, claimed: float | None) -> float:
         """The weight of the reply: what the client said it holds at most, where it said so."""
         count = metrics[self.weight_key]
-        if isinstance(count, list):
-            raise BadReply(f"'{self.weight_key}' must be one number, got a list")
-        if not 0 < count <= self.most_examples:
+        if isinstance(count, list) or not 0 < count <= self.most_examples:
             raise BadReply(f"'{self.weight_key}' must be above 0 and at most {self.most_examples:g}, got {count}")
         if claimed is not None and count > max(claimed, 1):
             raise BadReply(f"'{self.weight_key}' is {count}, but it said it holds {claimed:g}")
