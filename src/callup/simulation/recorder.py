@@ -21,7 +21,7 @@ from callup.simulation.events import Events
 from callup.simulation.records import entry_of, record_in
 from callup.simulation.run import RoundRecord, Run
 from callup.simulation.settings import Settings
-from callup.simulation.store import load_run, versions, write_start
+from callup.simulation.store import load_run, versions, write_clients, write_config
 
 _FREE = {"rounds", "workers", "target", "scenario", "rare_classes"}
 
@@ -88,9 +88,9 @@ class Recorder:
         self.engine.close()
 
     def _begin(self, journal: Journal) -> list[RoundRecord]:
-        write_start(self.folder, self.settings.plain(), self.clients)
+        write_config(self.folder, self.settings.plain())
         crash.point("config-written")
-        write_profile(self.folder, 1, self.engine.profile)
+        self._write_tables()
         facts = {"settings": self.settings.plain(), "classes": self.engine.world.classes, "versions": versions()}
         journal.begin({"runtime": "simulation", **facts})
         return []
@@ -115,9 +115,14 @@ class Recorder:
                 self.engine.close()
                 self.engine = Engine(self.settings)
         self._tell(found)
+        self._write_tables()  # whatever happened to them
         for record in records[found.snapshot_round :]:
             _compare(record, self.engine.play(record.index), self.folder)
         return records
+
+    def _write_tables(self) -> None:
+        write_clients(self.folder, self.clients)
+        write_profile(self.folder, 1, self.engine.profile)
 
     def _tell(self, found: Found) -> None:
         if self._how.found is not None:

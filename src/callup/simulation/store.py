@@ -33,16 +33,16 @@ def write_config(folder: Path, settings: Mapping[str, Any]) -> None:
     write_whole(folder / CONFIG, to_toml(body).encode())
 
 
-def write_start(folder: Path, settings: Mapping[str, Any], clients: Clients) -> None:
-    """What is known before the first round."""
+def write_clients(folder: Path, clients: Clients) -> None:
+    """The federation as it truly is."""
     columns = {name: clients.all(name) for name in _PROFILE if name in clients}
-    write_config(folder, settings)
     write_whole(folder / CLIENTS, pack({"ids": clients.ids, **columns}, {"schema": _SCHEMA}))
 
 
 def save_run(run: Run, folder: Path) -> Path:
     """A finished run as a directory."""
-    write_start(folder, run.settings, run.clients)
+    write_config(folder, run.settings)
+    write_clients(folder, run.clients)
     with Events(folder) as events:
         events.rewrite(run.history)
     arrays = {"model": run.model}
