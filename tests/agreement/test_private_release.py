@@ -13,7 +13,7 @@ from callup import Clients, stream
 from callup.core.errors import InputError, UsageError
 from callup.privacy import release
 from callup.privacy.ledger import Ledger
-from callup.privacy.release import accounted_epsilon, noised, onto_simplex, opendp_laplace
+from callup.privacy.release import accounted_epsilon, as_counts, noised, opendp_laplace
 from callup.privacy.simulated import _seeded, simulated_release
 
 pytest.importorskip("opendp")
@@ -61,23 +61,26 @@ def test_neighbours_cannot_be_told_apart_beyond_epsilon():
     assert excess(4 * epsilon) > 5  # the test can tell
 
 
-def test_projection_by_hand():
-    # 5, -1, 2 to the sum 6: cut 1/2 gives 4.5, 0, 1.5; the remainders tie and the first is rounded up.
-    assert onto_simplex(np.array([5, -1, 2]), 6).tolist() == [5, 0, 1]
-    assert onto_simplex(np.array([3, 3]), 0).tolist() == [0, 0]
-    assert onto_simplex(np.array([-7, -9]), 4).tolist() == [3, 1]
-    assert onto_simplex(np.array([2, 4]), 6).tolist() == [2, 4]
+def test_counts_again_by_hand():
+    # 6, 0, 2 scaled from 8 to 4 is 3, 0, 1. 5, 0, 2 from 7 to 6 is 4.29, 0, 1.71: the larger remainder is rounded up.
+    assert as_counts(np.array([6, -1, 2]), 4).tolist() == [3, 0, 1]
+    assert as_counts(np.array([5, -3, 2]), 6).tolist() == [4, 0, 2]
+    assert as_counts(np.array([3, 3]), 0).tolist() == [0, 0]
+    # All negative: -7, -9 leaves 3, 1 of 4; equals share.
+    assert as_counts(np.array([-7, -9]), 4).tolist() == [3, 1]
+    assert as_counts(np.array([-2, -2]), 4).tolist() == [2, 2]
+    assert as_counts(np.array([0, 0, 0]), 1).tolist() == [1, 0, 0]
+    assert as_counts(np.array([2, 4]), 6).tolist() == [2, 4]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_projection_is_the_nearest_whole_row(seed):
-    # Against all rows of three whole numbers with the right sum; rounding may cost at most its own length.
-    values, total = stream(seed, "projection").integers(-6, 12, 3), 9
-    found = onto_simplex(values, total)
-    rows = np.array([(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)])
-    best = ((rows - values) ** 2).sum(axis=1).min()
+@pytest.mark.parametrize("seed", range(20))
+def test_counts_again_are_whole_and_of_the_right_sum(seed):
+    rng = stream(seed, "as counts")
+    values, total = rng.integers(-40, 400, 12), int(rng.integers(0, 3000))
+    found = as_counts(values, total)
     assert found.sum() == total and found.min() >= 0
-    assert ((found - values) ** 2).sum() <= best + 1e-9
+    share = np.maximum(values, 0) * total / np.maximum(values, 0).sum()
+    assert (np.abs(found - share) < 1).all()
 
 
 def test_noised_counts_are_counts():

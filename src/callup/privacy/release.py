@@ -27,7 +27,7 @@ def noised(counts: np.ndarray, epsilon: float, add: AddNoise | None = None) -> n
 
     The last three are arithmetic on the noised numbers and the known size: they reveal nothing more.
     """
-    return onto_simplex((add or opendp_laplace)(counts, SENSITIVITY / check_epsilon(epsilon)), int(counts.sum()))
+    return as_counts((add or opendp_laplace)(counts, SENSITIVITY / check_epsilon(epsilon)), int(counts.sum()))
 
 
 def opendp_laplace(counts: np.ndarray, scale: float) -> np.ndarray:
@@ -48,19 +48,17 @@ def _mechanism(scale: float) -> Any:
     return dp.m.make_laplace(rows, dp.l1_distance(T=dp.i64), scale=scale)
 
 
-def onto_simplex(values: np.ndarray, total: int) -> np.ndarray:
-    """The nearest row of numbers that are not negative and add up to `total`, rounded to whole ones.
+def as_counts(values: np.ndarray, total: int) -> np.ndarray:
+    """Noised numbers made counts again: negative ones are 0, the rest is scaled to `total`, remainders decide rounding.
 
-    >>> onto_simplex(np.array([5, -1, 2]), 6)
-    array([5, 0, 1])
+    >>> as_counts(np.array([6, -1, 2]), 4)
+    array([3, 0, 1])
     """
-    # The projection is max(0, v - cut), with the cut that makes the sum right (Held, Wolfe, Crowder, 1974).
-    falling = np.sort(values.astype(np.float64))[::-1]
-    cuts = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    cut = cuts[np.flatnonzero(falling > cuts)[-1]] if total > 0 else falling[0]
-    exact = np.maximum(values - cut, 0.0)
+    kept = np.maximum(values, 0)
+    if not kept.any():
+        kept = values - values.min() + 1  # all are negative: only their order is left to go by
+    exact = kept * (total / int(kept.sum()))
     whole: np.ndarray = np.floor(exact + 1e-9).astype(np.int64)
-    # Largest remainders are rounded up.
     order = np.argsort(whole - exact, kind="stable")
     whole[order[: total - int(whole.sum())]] += 1
     return whole

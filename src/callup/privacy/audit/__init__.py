@@ -1,0 +1,1 @@
+"""What can be learned in spite of protection: attacks, run on a federation one may test."""
