@@ -37,7 +37,7 @@ def ask_to_evaluate(
         messages = list(session.strategy.configure_evaluate(index, arrays, config, ShownGrid(grid, nodes)))
     for message in messages:
         message.metadata.ttl = session.options.deadline
-    return messages
+    return sorted(messages, key=lambda message: nodes.index(message.metadata.dst_node_id))
 
 
 def evaluated(session: Session, index: int, replies: Iterable[Message]) -> MetricRecord | None:
