@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from callup.core.catalogue import AVERAGES, FILTERS, SELECTORS
 from callup.core.errors import InputError, UsageError
@@ -20,7 +20,8 @@ from callup.simulation.latency import LATENCIES
 from callup.simulation.settings import Settings, settings
 from callup.simulation.task import TASKS
 
-Kind = Literal["picks", "run"]
+Kind = Literal["picks", "run", "shapley", "class-ratio"]
+"""Selection alone, a whole run, or one of `STUDIES`."""
 
 _REGISTRIES: Mapping[str, Registry[Any]] = {
     "task": TASKS,
@@ -82,9 +83,11 @@ def cell(table: Table, scale: Scale, environment: Environment, way: Way, seed: i
     pace = float(values.pop("seconds", table.seconds))
     try:
         made = settings(**values, seed=seed)
+        ready = Cell(kind, made, (_PICKS_PACE if kind == "picks" else pace) * made.rounds)
+        _ = ready.key  # a name in the table that nobody knows is told now, with the table it stands in
     except UsageError as error:
         raise InputError(f"{table.address}, {environment.name}, {way.name}: {error}") from error
-    return Cell(kind, made, _PICKS_PACE * made.rounds if kind == "picks" else pace * made.rounds)
+    return ready
 
 
 def cells(table: Table, scale: Scale) -> list[Cell]:
@@ -102,6 +105,8 @@ def seeds_of(table: Table, scale: Scale, kind: Kind) -> range:
 
 def kind_of(table: Table, way: Way, measure_is_free: bool) -> Kind:
     """Choices that training does not touch are played without it."""
+    if table.study:
+        return table.study
     return "picks" if table.picks and way.training_free and measure_is_free else "run"
 
 
@@ -115,12 +120,12 @@ def runs_in(table: Table, way: Way, environment: Environment) -> bool:
 
 
 def _places(table: Table, scale: Scale) -> Iterator[tuple[int, Environment, Way, Kind]]:
-    for kind in ("picks", "run"):
-        if kind == "run" and scale.skip:
+    for kind in get_args(Kind):
+        if kind != "picks" and scale.skip:
             continue
         for seed in seeds_of(table, scale, kind):
             for environment in table.environments:
-                if kind == "run" and scale.only and environment.name not in scale.only:
+                if kind != "picks" and scale.only and environment.name not in scale.only:
                     continue
                 for way in table.methods:
                     kinds = {kind_of(table, way, measure.training_free) for measure in table.measures}

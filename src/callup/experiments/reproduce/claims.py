@@ -17,7 +17,7 @@ def judged_claims(bench: Bench) -> Iterator[tuple[Claim, str, int, Verdict, str]
     for claim in bench.table.claims:
         measure = bench.measure(claim.measure)
         environment = bench.environment(claim.environment)
-        ahead, behind = bench.way(claim.ahead), bench.way(claim.behind)
+        ahead, behind = (bench.way(name, environment) for name in (claim.ahead, claim.behind))
         cut = bench.cut(measure, environment, ahead)
         reason = bench.absent(measure, environment, ahead)
         first, second = (bench.each(measure, environment, way) for way in (ahead, behind))

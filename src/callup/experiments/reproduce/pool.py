@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 
 from callup.core.errors import CallupError
-from callup.experiments.metrics import series
+from callup.experiments.metrics import Series, series
 from callup.experiments.reproduce.cells import Cell
 from callup.experiments.reproduce.store import Done
+from callup.experiments.reproduce.studies import STUDIES
 
 
 def work(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Done | CallupError]]:
@@ -43,7 +44,10 @@ def work(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Done | Callup
 def run_cell(cell: Cell) -> Done:
     """One cell, from its settings to its curve."""
     began = time.process_time()
-    if cell.kind == "picks":
+    values: dict[str, float] = {}
+    if cell.kind in STUDIES:
+        values, found = STUDIES[cell.kind](cell.settings), Series(cell.settings.rounds)
+    elif cell.kind == "picks":
         from callup.simulation.picks import play_picks
 
         found = series(play_picks(**cell.identity))
@@ -55,7 +59,7 @@ def run_cell(cell: Cell) -> Done:
             found = series(engine.run())
         finally:
             engine.close()
-    return Done(found, time.process_time() - began)
+    return Done(found, time.process_time() - began, values)
 
 
 def _begin() -> None:

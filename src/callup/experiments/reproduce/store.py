@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ class Done:
 
     series: Series
     seconds: float
+    values: Mapping[str, float] = field(default_factory=dict)
+    """What a study found."""
 
 
 class Results:
@@ -47,8 +49,9 @@ class Results:
             "kind": cell.kind,
             "settings": cell.identity,
             "versions": cell.versions,
-            "series": _packed(done.series, bool(cell.settings.rare_classes)),
+            "series": _packed(done.series, cell.settings.rare_classes),
             "seconds": round(done.seconds, 1),
+            "values": {name: _short(value) for name, value in done.values.items()},
             "command": command,
         }
         text = json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"
@@ -60,7 +63,7 @@ class Results:
             file.flush()
             os.fsync(file.fileno())
         # As it will be read again: a table printed now equals the one printed from the file.
-        self._done[cell.key] = Done(_unpacked(line["series"]), line["seconds"])
+        self._done[cell.key] = _done(line)
 
     def _read(self, path: Path) -> None:
         try:
@@ -72,12 +75,16 @@ class Results:
                 continue  # cut off while it was written: that cell is run again
             try:
                 values = json.loads(line)
-                done = Done(_unpacked(values["series"]), float(values["seconds"]))
-                self._done[str(values["key"])] = done
+                self._done[str(values["key"])] = _done(values)
             except (ValueError, TypeError, KeyError, InputError) as error:
                 raise InputError(
                     f"{path}, line {number} is damaged ({type(error).__name__}: {error}); delete the line and run again"
                 ) from error
+
+
+def _done(line: Mapping[str, Any]) -> Done:
+    found = {str(name): float(value) for name, value in line.get("values", {}).items()}
+    return Done(_unpacked(line["series"]), float(line["seconds"]), found)
 
 
 def _cut_torn_line(path: Path) -> None:
@@ -88,9 +95,9 @@ def _cut_torn_line(path: Path) -> None:
         os.truncate(path, end)
 
 
-def _packed(series: Series, keep_recall: bool) -> dict[str, Any]:
-    """The curve in few bytes: five digits of everything, since a test set of 10,000 has no more to say; no clock, which
-    no published table reads."""
+def _packed(series: Series, rare: Sequence[int]) -> dict[str, Any]:
+    """The curve in few bytes: five digits of everything, since a test set of 10,000 has no more to say; recall of
+    rare classes alone; no clock, which no published table reads."""
     index = list(series.index)
     step = index[1] - index[0] if len(index) > 1 else 1
     regular = bool(index) and index == list(range(index[0], index[-1] + 1, step))
@@ -98,7 +105,8 @@ def _packed(series: Series, keep_recall: bool) -> dict[str, Any]:
         "rounds": series.rounds,
         "tested": {"first": index[0], "step": step} if regular else index,
         "accuracy": [_short(value) for value in series.accuracy],
-        "recall": [[None if r is None else _short(r) for r in row] for row in series.recall] if keep_recall else [],
+        "recall": {str(label): [_maybe(row[label]) for row in series.recall] for label in rare if series.recall},
+        "classes": len(series.recall[0]) if series.recall else 0,
         "qcid": None if series.qcid is None else _short(series.qcid),
     }
 
@@ -106,7 +114,17 @@ def _packed(series: Series, keep_recall: bool) -> dict[str, Any]:
 def _unpacked(values: Mapping[str, Any]) -> Series:
     tested, count = values["tested"], len(values["accuracy"])
     index = [tested["first"] + tested["step"] * i for i in range(count)] if isinstance(tested, dict) else tested
-    return Series.from_plain({**values, "index": index, "clock": [0.0] * count})
+    recall: list[list[float | None]] = []
+    if values["recall"]:
+        recall = [[None] * values["classes"] for _ in range(count)]
+        for label, column in values["recall"].items():
+            for row, value in zip(recall, column, strict=True):
+                row[int(label)] = value
+    return Series.from_plain({**values, "index": index, "clock": [0.0] * count, "recall": recall})
+
+
+def _maybe(value: float | None) -> float | None:
+    return None if value is None else _short(value)
 
 
 def _short(value: float) -> float:

@@ -38,6 +38,8 @@ class Way:
     reading: str = ""
     training_free: bool = False
     """Its choices need nothing that training tells."""
+    value: str = ""
+    """Of a study: which of its numbers this is."""
     only: tuple[str, ...] = ()
     """The environments it is run in; none means all."""
 
@@ -48,6 +50,7 @@ class Measure:
 
     name: str
     metric: str
+    """A name in METRICS, or `value`: a number of the table's study."""
     factor: float = 1.0
     better: Better = "lower"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -55,6 +58,8 @@ class Measure:
     """Options that differ from environment to environment, e.g. the target accuracy."""
     references: Mapping[str, str] = field(default_factory=dict)
     """Option of the metric to method: the run of that method with the same seed is handed in."""
+    via: str = ""
+    """A measure of this table whose numbers are handed in instead of runs."""
     training_free: bool = False
     median: bool = False
     """The paper reports medians, not means."""
@@ -126,6 +131,8 @@ class Table:
     claims: tuple[Claim, ...] = ()
     picks: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cells that only choose and do not train: seeds and rounds."""
+    study: Literal["", "shapley", "class-ratio"] = ""
+    """What is played instead of plain runs, where the picture is not about accuracy."""
     seconds: float = 1.0
     """What one round took on one core, for the estimate before anything was run."""
 
