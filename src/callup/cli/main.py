@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from callup import __version__
+from callup.cli import audit, race, report, reproduce, resume, selftest, show, verify
 from callup.cli import list as listing
-from callup.cli import race, report, reproduce, resume, show, verify
 from callup.cli import run as running
 from callup.cli.failures import explain
 from callup.cli.session import Session
@@ -42,7 +42,9 @@ app.command("run")(running.run)
 app.command("resume")(resume.resume)
 app.command("verify")(verify.verify)
 app.command("report")(report.report)
+app.command("selftest")(selftest.selftest)
 app.command("reproduce")(reproduce.reproduce)
+app.command("audit")(audit.audit)
 
 
 def _print_version(wanted: bool) -> None:

@@ -100,9 +100,9 @@ def open_regular(path: Path, most: int) -> tuple[int, int]:
 
 def read_whole(path: Path, most: int) -> bytes:
     """All bytes of a plain file up to this size."""
-    handle, _ = open_regular(path, most)
+    handle, size = open_regular(path, most)
     with os.fdopen(handle, "rb") as file:
-        return file.read(most)
+        return file.read(size)  # not `most`: a read sets aside what it is asked for
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:

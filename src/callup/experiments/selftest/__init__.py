@@ -1,0 +1,1 @@
+"""The short battery: what Callup promises, shown on the machine it runs on."""
