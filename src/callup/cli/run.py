@@ -54,6 +54,7 @@ def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
     from callup.cli.live.watch import watching
     from callup.cli.summary import print_summary, rows_for_json
     from callup.experiments.grid import run_grid
+    from callup.journal.disk import NoRoom
 
     watcher = watching([cell])
     try:
@@ -63,6 +64,8 @@ def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
         say(f"stopped after {watcher.board.lane(cell).done} of {cell.settings.rounds} rounds; they are in {folder}")
         suggest_next(f"callup resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
+    except NoRoom as error:
+        raise NoRoom(f"{error}; rounds already written are safe, go on with: callup resume {folder}") from error
     if format is Format.json:
         print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
         return
