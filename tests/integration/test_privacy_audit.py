@@ -1,0 +1,86 @@
+"""`callup audit privacy` as a person uses it."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from callup.cli.main import run
+from callup.privacy.claims import claims
+from callup.privacy.modes import NAMES, parse_mode
+
+
+def rows_of(document, mode, party):
+    return next(f for f in document["findings"] if f["mode"] == mode and f["party"] == party)
+
+
+def test_a_simulated_federation_as_json(capsys, tmp_path):
+    out = tmp_path / "picture.svg"
+    assert run(["audit", "privacy", "--rounds", "20", "--out", str(out), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["clients"] == 200
+    assert rows_of(document, "shared", "selector")["exact"] >= 0.95
+    assert rows_of(document, "shared+dp", "selector")["exact"] < 0.05
+    server = rows_of(document, "shared", "server")
+    assert {name: server[name] for name in document["knows_nothing"]} == document["knows_nothing"]
+    assert [w["rounds"] for w in document["watching"]] == [20] * 4
+    picture = ET.parse(out).getroot()
+    assert picture.tag.endswith("svg") and "selector, shared: 48 of 48 exact" in out.read_text(encoding="utf-8")
+
+
+def test_a_federation_of_ones_own(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["client,cat,dog,owl", "4,9,0,1", "7,0,8,0", "9,0,0,6", "12,5,5,0", "13,1,0,7", "20,0,2,9"]
+    table = tmp_path / "mine.csv"
+    table.write_text("\n".join(rows), encoding="utf-8")
+    assert run(["audit", "privacy", "--federation", str(table), "--mode", "shared", "--rounds", "0"]) == 0
+    shown = capsys.readouterr()
+    assert "label counts of 6 clients" in shown.out and "100%*" in shown.out
+    assert claims(parse_mode("shared")).split(";")[0] in shown.out.replace("\n", " ")
+    assert (tmp_path / "audit-privacy.svg").exists() and "next:" in shown.err
+    plain = {"ids": [1, 2, 3], "label_counts": [[4, 0], [1, 2], [0, 3]]}
+    (tmp_path / "mine.json").write_text(json.dumps(plain), encoding="utf-8")
+    assert run(["audit", "privacy", "--federation", "mine.json", "--rounds", "0", "--format", "json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["audit", "privcay"], 2, "did you mean 'privacy'"),
+        (["audit", "privacy", "--mode", "sharde"], 2, "did you mean 'shared'"),
+        (["audit", "privacy", "--known", "a"], 2, "--known takes whole numbers"),
+        (["audit", "privacy", "--federation", "none.csv"], 3, "none.csv"),
+        (["audit", "privacy", "--federation", "bad.csv"], 3, "bad.csv, line 3: ids and counts are whole numbers"),
+        (["audit", "privacy", "--federation", "short.csv"], 3, "short.csv, line 2 has 2 columns"),
+        (["audit", "privacy", "--federation", "head.csv"], 3, "the first line must be client,CLASS"),
+        (["audit", "privacy", "--federation", "bad.json"], 3, "expected an object with ids and label_counts"),
+        (["audit", "privacy", "--federation", "negative.json"], 3, "client 1: label_counts must be"),
+        (["audit", "privacy", "--federation", "two.csv"], 3, "at least 3 are needed"),
+    ],
+)
+def test_mistakes_get_one_line(args, code, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "bad.csv": "client,a,b\n1,2,3\n2,x,3",
+        "short.csv": "client,a,b\n1,2",
+        "head.csv": "a,b,c\n1,2,3",
+        "two.csv": "client,a,b\n1,2,3\n2,3,3",
+        "bad.json": "[1]",
+        "negative.json": '{"ids": [1, 2, 3], "label_counts": [[-1, 0], [1, 2], [0, 3]]}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(args) == code
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+    assert not (tmp_path / "audit-privacy.svg").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_say_all_of_it(name):
+    # Adjacency and epsilon, who can decrypt, what collusion does; and the word that promises too much is not there.
+    line = claims(parse_mode(name))
+    assert ("epsilon 1 for one record replaced" in line) if "dp" in name else ("no epsilon" in line)
+    assert ("nothing is encrypted" in line) or ("only the selector can decrypt" in line)
+    assert ("collude" in line) or ("see every client's label counts" in line)
+    assert "private" not in line and "\n" not in line
