@@ -25,7 +25,7 @@ from callup.guard.claims import believed
 from callup.guard.memory import Memory
 from callup.guard.pooling import pooled, spread
 from callup.guard.record import Event, Objection, Record
-from callup.guard.review import objections
+from callup.guard.review import Verdict, objections
 from callup.guard.store import packed, unpacked
 from callup.guard.turns import Turns
 
@@ -127,11 +127,10 @@ class Guard(Method):
         """A signal as selectors may learn it: a client's own word is kept within reach of what the others say."""
         return self._memory.scaled(name, ids, values, self.reach)
 
-    def review(self, replies: Replies, clients: Clients | None = None) -> list[Objection]:
+    def review(self, replies: Replies, clients: Clients | None = None) -> Verdict:
         """What is wrong with these replies; `clients` with label counts lets claims be compared with updates."""
-        if not len(replies.ids):
-            return []
-        return objections(self._memory.looks(replies, clients, self.key_), self.huge, self.copy_angle)
+        look = self._memory.looks(replies, clients, self.key_)
+        return Verdict(replies, look, tuple(objections(look, self.huge, self.copy_angle)))
 
     def learn(
         self,
@@ -139,27 +138,24 @@ class Guard(Method):
         online: Ids,
         selection: Selection,
         k: int,
-        replies: Replies | None = None,
-        found: Iterable[Objection] = (),
+        verdicts: Iterable[Verdict] = (),
         probed: Mapping[str, tuple[Ids, np.ndarray]] | None = None,
-        clients: Clients | None = None,
+        others: Iterable[Objection] = (),
     ) -> None:
-        """One round is over: who was called, what came back (all of it, as it came), what was objected to."""
-        found = list(found)
+        """One round is over: who was called, what came back, what was answered, and what others objected to."""
+        verdicts = list(verdicts)
         times = np.ones(len(selection.ids))
         if self.repeats and selection.weights is not None:
             times = np.asarray(selection.weights, np.float64)
         room = self._turns.room(np.sort(online), k, self._cap, self.key_)
-        short = np.sort(online)[room < 1]
-        self._turns.beyond += int(np.isin(selection.ids, short).sum())
+        self._turns.beyond += int(np.isin(selection.ids, np.sort(online)[room < 1]).sum())
         self._turns.count(online, k, selection.ids, times)
+        found = [*others, *(objection for verdict in verdicts for objection in verdict.found)]
         self._record.judge(index, found, self.strikes, self.memory, self.sentence)
         for name, (ids, values) in (probed or {}).items():
             self._memory.heard(name, ids, values)
-        if replies is not None and len(replies.ids):
-            refused = [o.client for o in found if o.refuses]
-            look = self._memory.looks(replies, clients, self.key_)
-            self._memory.learn(look, replies, ~np.isin(replies.ids, refused), self.key_)
+        for verdict in verdicts:
+            self._memory.learn(verdict, self.key_)
 
     def away(self, index: int, ids: Ids) -> Ids:
         """Who of these is in quarantine in this round."""

@@ -13,7 +13,7 @@ from callup.core.signals import SIGNALS
 from callup.core.types import Replies
 from callup.guard.consistency import agreement
 from callup.guard.copies import WIDTH, sketches
-from callup.guard.review import Looks, not_finite
+from callup.guard.review import Looks, Verdict, not_finite
 from callup.guard.scaling import clipped, lengths, shortened
 
 REPORTED = ("loss", "batch_loss", "loss_rms", "train_loss", "accuracy", "gradient", "update")
@@ -86,8 +86,9 @@ class Memory:
             numbers=updates.shape[1],
         )
 
-    def learn(self, look: Looks, replies: Replies, good: np.ndarray, key: int) -> None:
-        """Remembers replies; only good ones, marked in the mask, set the scale of those to come."""
+    def learn(self, verdict: Verdict, key: int) -> None:
+        """Remembers replies; only good ones set the scale of those to come."""
+        replies, look, good = verdict.replies, verdict.look, verdict.good
         for name, value in replies.signals.items():
             self.heard(name, replies.ids[good], np.asarray(value)[good])
         self.latest.setdefault("update", PerClient(np.nan)).set(look.ids[good], look.length[good])

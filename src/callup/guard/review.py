@@ -42,6 +42,25 @@ class Looks:
     numbers: int
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What was found in some replies of a round, and what it was found from."""
+
+    replies: Replies
+    look: Looks
+    found: tuple[Objection, ...]
+
+    @property
+    def refused(self) -> dict[int, str]:
+        """Whose reply is set aside, and why."""
+        return {o.client: o.reason for o in self.found if o.refuses}
+
+    @property
+    def good(self) -> np.ndarray:
+        """A mask over the replies."""
+        return ~np.isin(self.replies.ids, list(self.refused))
+
+
 def objections(look: Looks, huge: float, tolerance: float) -> list[Objection]:
     """Everything found, for each client the first of each kind; what most of the cohort did is excused."""
     found = list(_found(look, huge, tolerance))
