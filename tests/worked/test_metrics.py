@@ -80,6 +80,8 @@ def test_a_target_that_is_never_reached_is_a_bound() -> None:
     assert (found.value, found.bound, found.censored, found.text()) == (6, "above", True, "> 6")
     # The last test is what is known: round 5 was not tested.
     assert METRICS["rounds_to_target"](curve(0.1, 0.2, 0.2, 0.3, None), target=0.5).text() == "> 4"
+    # And so is the last test that counts: of rounds 2 and 4 neither is enough, round 5 is not looked at.
+    assert METRICS["rounds_to_target"](curve(0.1, 0.2, 0.2, 0.3, 0.6), target=0.5, every=2).text() == "> 4"
     assert METRICS["rounds_to_target"]([], target=0.5).value is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from callup.core.errors import UsageError
@@ -19,8 +20,8 @@ def rounds_to_target(run: History, target: float, every: int = 1, window: int = 
     With `every` only rounds that are multiples of it count, as FedACS tests every 5 rounds. With `window` the accuracy
     is the mean of so many tests up to the round; no paper says that it smooths, so the default is not to.
     """
-    found = _first(series(run), target, every, window)
-    return _unreached(run) if found is None else Measured(float(series(run).index[found]))
+    known = series(run)
+    return _at(known, [float(index) for index in known.index], target, every, window)
 
 
 def time_to_target(run: History, target: float, every: int = 1, window: int = 1) -> Measured:
@@ -28,8 +29,7 @@ def time_to_target(run: History, target: float, every: int = 1, window: int = 1)
     known = series(run)
     if not known.clock or known.clock[-1] <= 0:
         return UNKNOWN
-    found = _first(known, target, every, window)
-    return Measured(known.clock[-1], "above") if found is None else Measured(known.clock[found])
+    return _at(known, known.clock, target, every, window)
 
 
 def rounds_to_reference(
@@ -81,17 +81,12 @@ def _goal(reference: Reference, of: Goal, last: int) -> Measured:
     return best_accuracy(reference) if of == "best" else top_1_accuracy(reference)
 
 
-def _first(known: Series, target: float, every: int, window: int) -> int | None:
-    """The place among the tests of the first that reaches the target."""
+def _at(known: Series, column: Sequence[float], target: float, every: int, window: int) -> Measured:
+    """The column at the first test that reaches the target, or a bound: its value at the last test there was."""
     check_k(every, "every")
     tests = [row for row, index in enumerate(known.index) if index % every == 0]
     for at in range(check_k(window, "window") - 1, len(tests)):
         recent = [known.accuracy[row] for row in tests[at + 1 - window : at + 1]]
         if sum(recent) / window >= target:
-            return tests[at]
-    return None
-
-
-def _unreached(run: History) -> Measured:
-    known = series(run)
-    return Measured(float(known.index[-1]), "above") if known.index else UNKNOWN
+            return Measured(column[tests[at]])
+    return Measured(column[tests[-1]], "above") if tests else UNKNOWN
