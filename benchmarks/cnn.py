@@ -8,16 +8,14 @@ is told beside the time that passed: it says what a core can do when another pro
 from __future__ import annotations
 
 import copy
-import os
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import torch
-from backends import matmul_speed
+from contest import best, keep, matmul_speed, play, ratio, summary
 from threadpoolctl import threadpool_limits
 
 from callup.partition.scheme import Shards
@@ -29,10 +27,10 @@ from callup.simulation.tasks.cifar10 import make_cnn
 
 CLIENTS, SAMPLES = 10, 250
 LOCAL = LocalTraining(epochs=5, batch=50, rate=0.05)
-PATIENCE = 60.0  # seconds for each contestant
+REPEATS, PATIENCE = 9, 25.0  # rounds, or seconds, for each contestant
 # Multiplications and additions for one picture. The first layer passes no error on: two products, not three.
 WORK = 2 * (2 * 28 * 28 * 6 * 75 + 3 * (10 * 10 * 16 * 150 + 400 * 120 + 120 * 84 + 84 * 10))
-COMPILED = "compiled backend"
+COMPILED = "compiled"
 
 
 def made_up() -> Data:
@@ -63,57 +61,39 @@ def one_round(backend: Backend) -> None:
         backend.train(backend.init(), ids, 1, LOCAL.rates(1, np.zeros(len(ids))), ())
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Time that passed, and processor time of this process alone."""
-    start, used = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - start, time.process_time() - used
-
-
 def main(repeats: int) -> None:
     data = made_up()
     shards = Shards(np.arange(CLIENTS), tuple(np.split(np.arange(CLIENTS * SAMPLES), CLIENTS)))
     backends = {
         f"{name} backend, workers: {workers}": make_backend(name, data, Module(make_cnn), shards, LOCAL, 0, workers)
-        for name in ("torch", "compiled")
+        for name in ("torch", COMPILED)
         for workers in (1, 2)
     }
     contestants: dict[str, Callable[[], object]] = {
         **{f"plain torch loop, threads: {n}": partial(plain_torch, data, make_cnn(), n) for n in (1, 2)},
         **{name: partial(one_round, backend) for name, backend in backends.items()},
     }
-    for work in contestants.values():
-        work()  # compiles kernels and starts processes
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in contestants}
-    speeds = []
-    for _ in range(repeats):
-        speeds.append(matmul_speed())
-        for name, work in contestants.items():
-            # On a busy machine two torch threads wait for each other, and a round can take a hundred times as long.
-            if sum(passed for passed, _ in times[name]) < PATIENCE:
-                times[name].append(timed(work))
+    times = play(contestants, repeats, PATIENCE)
     for backend in backends.values():
         backend.close()
-    report(times, statistics.median(speeds))
-
-
-def report(times: dict[str, list[tuple[float, float]]], speed: float) -> None:
-    floor = CLIENTS * SAMPLES * LOCAL.epochs * WORK / speed / 1e9
-    print(f"{os.cpu_count()} cores, matmul {speed:.0f} GFLOP/s a core, torch {torch.__version__}")
-    print(f"at that speed the round's products alone take {1e3 * floor:.0f} ms of one core, half of it on two")
-    print("   median     best  processor")
-    for name, taken in times.items():
-        passed, used = ([each[n] for each in taken] for n in (0, 1))
-        elsewhere = "torch backend, workers: 2" in name  # its workers' time is not this process's
-        cpu = "         -" if elsewhere else f"{1e3 * statistics.median(used):7.0f} ms"
-        print(f"{1e3 * statistics.median(passed):6.0f} ms {1e3 * min(passed):5.0f} ms {cpu}  {name}")
-    medians = {name: statistics.median(passed for passed, _ in taken) for name, taken in times.items()}
-    plain = min(median for name, median in medians.items() if name.startswith("plain"))
-    best = min(median for name, median in medians.items() if name.startswith(COMPILED))
-    print(f"{COMPILED}: {plain / best:.1f}x faster than the plain torch loop, each with its better number of threads")
-    cores = [statistics.median(used for _, used in times[name]) for name in times if name.endswith(": 1")]
-    print(f"on one core, by processor time: {cores[0] / cores[-1]:.1f}x faster than the plain torch loop")
+    speed = statistics.median(matmul_speed() for _ in range(5))
+    floor, found = CLIENTS * SAMPLES * LOCAL.epochs * WORK / speed / 1e6, summary(times)
+    one_core = {row["name"]: row["processor_ms"] for row in found}
+    plain, ours = one_core["plain torch loop, threads: 1"], one_core[f"{COMPILED} backend, workers: 1"]
+    result = {
+        "work": f"{CLIENTS} clients of {SAMPLES} pictures, CNN 6/16 filters 5x5, 120, 84 on 32x32x3, "
+        f"{LOCAL.epochs} epochs, batch {LOCAL.batch}",
+        "matmul_gflops_one_core": round(speed, 1),
+        "floor_ms_one_core": round(floor, 1),
+        "rows": found,
+        "ratios": [
+            ratio("compiled backend against the plain torch loop", best(found, "plain"), best(found, COMPILED), 3.0),
+            ratio("compiled backend against the torch backend", best(found, "torch"), best(found, COMPILED)),
+            ratio("the first of these on one core, by processor time", plain, ours),
+        ],
+    }
+    keep("cnn", result, *(["a trial, not a measurement"] if repeats < REPEATS else []))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS)

@@ -29,6 +29,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the runs that are 
 WhenFullOption = Annotated[
     WhenFull, typer.Option(help="A full disk ends the run with code 7, or it goes on in memory with warnings.")
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say which backend trains the models, and why.")]
 OutFolder = Annotated[
     Path | None, typer.Option("--out", help="Where the runs go.", show_default="a new folder in runs/")
 ]

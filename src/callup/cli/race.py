@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from callup.cli.failures import INTERRUPTED
-from callup.cli.options import AsFormat, Force, Format, Open, OutFolder
+from callup.cli.options import AsFormat, Force, Format, Open, OutFolder, Verbose
 from callup.cli.terminal import print_json, say, suggest_next
 
 if TYPE_CHECKING:
@@ -35,17 +35,23 @@ def race(
     force: Force = False,
     format: AsFormat = Format.table,
     open: Open = False,
+    verbose: Verbose = False,
 ) -> None:
     """Race selection methods on real data and write a report."""
     from callup.cli.folders import prepare, write_index
     from callup.core.types import check_k
     from callup.experiments.race import race_cells
+    from callup.simulation.backends.reason import explain
 
     command = context.obj.command
     if rounds is not None:
         check_k(rounds, "--rounds")
     at_a_time = cores() if jobs is None else check_k(jobs, "--jobs")
     cells = race_cells(methods, seeds=seeds, seed=seed, quick=quick, scenarios=scenario, rounds=rounds)
+    if verbose:
+        for sentence in dict.fromkeys(explain(cell.settings) for cell in cells):
+            say(sentence)
+        say(f"{len(cells)} runs, {min(at_a_time, len(cells))} at a time")
     folder = prepare(out, "race", force)
     write_index(folder, command, cells)
     play(cells, folder, command, at_a_time, format, open)

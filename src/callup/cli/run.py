@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from callup.cli.failures import INTERRUPTED
-from callup.cli.options import AsFormat, Force, Format, OutFolder, WhenFull, WhenFullOption
+from callup.cli.options import AsFormat, Force, Format, OutFolder, Verbose, WhenFull, WhenFullOption
 from callup.cli.terminal import print_json, say, suggest_next
 from callup.core.errors import CallupError, UsageError, suggest
 
@@ -31,16 +31,20 @@ def run(
     force: Force = False,
     when_full: WhenFullOption = WhenFull.stop,
     format: AsFormat = Format.table,
+    verbose: Verbose = False,
 ) -> None:
     """Run one federation as a TOML file describes it. Stopped or crashed, it goes on with: callup resume."""
     from callup.cli.folders import discard_empty, prepare
     from callup.experiments.grid import Cell
+    from callup.simulation.backends.reason import explain
     from callup.simulation.recorder import Recording
 
     changes = _changes(change or [])
     if seed is not None:
         changes["seed"] = seed
     settings = _settings(config, changes)
+    if verbose:
+        say(explain(settings))
     folder = prepare(out, config.resolve().parent.name if config.stem == "config" else config.stem, force)
     try:
         play(Cell(folder.name, settings), folder, format, Recording(when_full=when_full.value, say=say))

@@ -1,0 +1,45 @@
+"""Which backend will train a run, and why, in a sentence for `--verbose`.
+
+The choice follows the model, not a stopwatch: two backends differ in the last bits of a sum, and the same seed has to
+give the same history on a busy machine and on a quiet one. Which of them is faster was measured once, see
+docs/performance.md.
+"""
+
+from __future__ import annotations
+
+from callup.core.errors import CallupError
+from callup.simulation.settings import Settings
+from callup.simulation.task import TASKS, Loaded, Mlp, WordLstm
+
+_SPREAD = {"numpy": "process", "torch": "process", "compiled": "thread"}
+
+
+def explain(settings: Settings) -> str:
+    """One sentence; loads the task's data, which the run then finds loaded."""
+    task = TASKS.make(settings.task).load()
+    name, why = chosen(settings.backend, task)
+    kind = "thread" if isinstance(task.model, WordLstm) else _SPREAD.get(name, "process")
+    return f"backend {name} for {settings.task}, {_crew(name, kind, settings.workers)}: {why}"
+
+
+def chosen(name: str, task: Loaded) -> tuple[str, str]:
+    """The name that `auto` stands for, and the reason; another name is its own reason."""
+    if name != "auto":
+        return name, "asked for by name"
+    if isinstance(task.model, Mlp):
+        return "numpy", "all clients of a round train in batched products, faster than one after the other"
+    if isinstance(task.model, WordLstm):
+        return "numpy", "next-word models train in batched products, faster than torch"
+    from callup.simulation.backends.compiled.plan import find_plan
+
+    try:
+        find_plan(task.model, task.data.train.x.shape[1:])
+    except CallupError as reason:
+        return "torch", f"the faster compiled kernels cannot be used: {reason}"
+    return "compiled", "the kernels know this network and are faster than torch"
+
+
+def _crew(name: str, kind: str, workers: int) -> str:
+    if workers == 1 or name == "loop":
+        return "one core (workers = 1)"
+    return f"{workers} {kind}{'es' if kind == 'process' else 's'}"
