@@ -99,6 +99,7 @@ def answering_app(*mods: Mod) -> ClientApp:
             scores(arrays, data(who(context))[0]).argmax(axis=1) == data(who(context))[1]
         ).mean(),
         gradient=lambda arrays, context: gradient(arrays, who(context)),
+        latency=lambda context: 1.0 + who(context) % 4,
         tags=lambda context: {"site": "eu" if who(context) % 2 else "us"},
     )
 
