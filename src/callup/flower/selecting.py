@@ -132,12 +132,12 @@ class Selecting(Strategy):
             arrays, done = self._recorder.open(self.session, initial_arrays, result)
             self.summary()
             if evaluate_fn is not None and not done:
-                _keep(result.evaluate_metrics_serverapp, 0, evaluate_fn(0, arrays))
+                _keep("at the server", result.evaluate_metrics_serverapp, 0, evaluate_fn(0, arrays))
             for index in range(done + 1, num_rounds + 1):
                 log(INFO, "[ROUND %s/%s]", index, num_rounds)
                 arrays = self._play(grid, index, arrays, configs, seconds, result)
                 scores = evaluate_fn(index, arrays) if evaluate_fn is not None else None
-                _keep(result.evaluate_metrics_serverapp, index, scores)
+                _keep("at the server", result.evaluate_metrics_serverapp, index, scores)
                 if self._story is not None:
                     self._story.metrics["server"] = dict(scores or {})
                     self._recorder.round(self.session, self._story, arrays)
@@ -169,15 +169,16 @@ class Selecting(Strategy):
         )
         trained, metrics = self.aggregate_train(index, [])
         arrays = arrays if trained is None else trained
-        _keep(result.train_metrics_clientapp, index, metrics)
+        _keep("of training", result.train_metrics_clientapp, index, metrics)
         answers = listen(grid, push(grid, list(self.configure_evaluate(index, arrays, configs[1], grid))), seconds)
         for message, node in answers.waiting.items():
             self.session.crew.busy.add(node, message, seconds, missed=True)
         heard = self.aggregate_evaluate(index, [reply for _, reply, _ in answers.replies])
-        _keep(result.evaluate_metrics_clientapp, index, heard)
+        _keep("of evaluation", result.evaluate_metrics_clientapp, index, heard)
         return arrays
 
 
-def _keep(table: dict[int, MetricRecord], index: int, metrics: MetricRecord | None) -> None:
+def _keep(what: str, table: dict[int, MetricRecord], index: int, metrics: MetricRecord | None) -> None:
     if metrics is not None:
         table[index] = metrics
+        log(INFO, "\t└──> Metrics %s: %s", what, metrics)
