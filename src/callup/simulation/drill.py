@@ -40,10 +40,18 @@ class Outcome:
     """Clients that were in quarantine at any time."""
 
 
-def drill(selector: str, adversary: str | None = None, guard: str = "off", rounds: int = 200, seed: int = 0) -> Outcome:
-    """A hundred clients, ten places a round, ten classes; everybody is always online."""
+def drill(
+    selector: str,
+    adversary: str | None = None,
+    guard: str = "off",
+    clients: int = 100,
+    k: int = 10,
+    rounds: int = 200,
+    seed: int = 0,
+) -> Outcome:
+    """So many clients, k places a round, ten classes; everybody is always online."""
     with threadpool_limits(1):
-        ground = _Ground(selector, adversary, guard, rounds, seed)
+        ground = _Ground(selector, adversary, guard, DrillWorld(clients, 10, seed), Plan(k, rounds, 10), seed)
         for index in range(1, rounds + 1):
             ground.play(index)
     return ground.outcome()
@@ -52,13 +60,13 @@ def drill(selector: str, adversary: str | None = None, guard: str = "off", round
 class _Ground:
     """One drill in progress."""
 
-    def __init__(self, selector: str, adversary: str | None, guard: str, rounds: int, seed: int) -> None:
-        self.k, self.seed = 10, seed
-        self.world = world = DrillWorld(100, 10, seed)
+    def __init__(
+        self, selector: str, adversary: str | None, guard: str, world: DrillWorld, plan: Plan, seed: int
+    ) -> None:
+        self.world, self.k, self.seed = world, plan.k, seed
         self.selector = SELECTORS.make(selector)
         self.guard = guard_for(guard, self.selector)
         self.enemy = ADVERSARIES.make(adversary) if adversary else None
-        plan = Plan(self.k, rounds, world.classes)
         self.claimed, owners = world.clients, None
         if self.enemy is not None:
             self.enemy.start(world.clients, plan, stream(seed, "adversary"))
