@@ -11,6 +11,7 @@ from callup.core.errors import InputError
 from callup.core.index import Ids
 from callup.privacy.field import CAP, MODULUS, inner_products, unpacked
 from callup.privacy.packing import Packing, tiles
+from callup.privacy.sealing import SealedBox
 from callup.privacy.secret import SecretSide
 from callup.privacy.sharing import Shares
 from callup.privacy.terms import Terms
@@ -23,11 +24,14 @@ class Keyholder:
         S = (X + Y)(X + Y)^T = X X^T + X Y^T + Y X^T + Y Y^T      (X at the server, Y here)
 
     The server sends the first three, of which it knows X and has Y encrypted; the fourth is added here.
+
+    sealed: clients seal their shares for here, because they reach nobody but the server.
     """
 
-    def __init__(self, classes: int, roster: Iterable[int], minimum: int = 20) -> None:
-        self.terms = Terms.fresh(classes, roster, minimum)
-        self.shares = Shares(self.terms)
+    def __init__(self, classes: int, roster: Iterable[int], minimum: int = 20, sealed: bool = False) -> None:
+        box = SealedBox() if sealed else None
+        self.terms = Terms.fresh(classes, roster, minimum, box.address if box else "")
+        self.shares = Shares(self.terms, box)
         self._keys = SecretSide()
         self._packing = Packing(classes)
 

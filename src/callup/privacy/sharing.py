@@ -14,27 +14,44 @@ import numpy as np
 from callup.core.errors import InputError
 from callup.privacy.counts import whole_counts
 from callup.privacy.field import CAP, MODULUS, packed, uniform, unpacked
+from callup.privacy.sealing import SealedBox, seal
 from callup.privacy.terms import Terms
 from callup.privacy.wire import Message
 
 
-def split(counts: Sequence[float] | np.ndarray, client: int, terms: Terms) -> tuple[bytes, bytes]:
-    """The message for the server and the one for the selector."""
+def split(
+    counts: Sequence[float] | np.ndarray, client: int, terms: Terms, pinned: str | None = None
+) -> tuple[bytes, bytes]:
+    """The message for the server and the one for the selector, sealed where the terms name a sealing key.
+
+    pinned: the selector's sealing key as the client knows it from elsewhere. Terms that came through the server might
+    name the server's own key; with a pinned key they are refused.
+    """
+    if pinned is not None and terms.seal != pinned:
+        raise InputError(f"client {client}: the terms name another sealing key than the selector's; nothing was sent")
     whole = whole_counts(counts, client, CAP)
     if len(whole) != terms.classes:
         raise InputError(f"client {client} has counts of {len(whole)} classes, the federation has {terms.classes}")
     for_selector = uniform(terms.classes)
     for_server = (whole - for_selector) % MODULUS
     facts = {"client": client, "key": terms.key}
-    server, selector = (Message("share", facts, (packed(row),)).encode() for row in (for_server, for_selector))
-    return server, selector
+    hidden = packed(for_selector)
+    if terms.seal:
+        hidden = seal(hidden, terms.seal, share_context(client, terms))
+    server = Message("share", facts, (packed(for_server),)).encode()
+    return server, Message("share", facts, (hidden,)).encode()
+
+
+def share_context(client: int, terms: Terms) -> str:
+    """What a sealed share is bound to: nobody can pass it off as another client's or use it with another key."""
+    return f"{terms.key} {client}"
 
 
 class Shares:
     """The shares one party has received, by client."""
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+    def __init__(self, terms: Terms, box: SealedBox | None = None) -> None:
+        self._terms, self._box = terms, box
         self._rows: dict[int, np.ndarray] = {}
 
     def take(self, data: bytes) -> int:
@@ -45,7 +62,8 @@ class Shares:
         self._terms.check_member(client)
         if client in self._rows:
             raise InputError(f"client {client} sent a second share; the first one counts")
-        row = unpacked(message.blobs[0]) if len(message.blobs) == 1 else np.empty(0, np.int64)
+        data = b"".join(message.blobs)
+        row = unpacked(data if self._box is None else self._box.open(data, share_context(client, self._terms)))
         if len(row) != self._terms.classes:
             raise InputError(f"client {client} sent a share that is not one row of {self._terms.classes} classes")
         self._rows[client] = row

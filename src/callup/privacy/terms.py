@@ -16,19 +16,21 @@ from callup.privacy.wire import Message
 class Terms:
     """Which clients, how many classes, which key. A new key means new terms, and shares made for the old are refused.
 
-    minimum: with fewer clients than this nothing is computed.
+    minimum: with fewer clients than this nothing is computed. seal: the selector's sealing key, or nothing where
+    clients reach the selector without passing through the server.
     """
 
     key: str
     classes: int
     roster: tuple[int, ...]
     minimum: int
+    seal: str = ""
 
     @classmethod
-    def fresh(cls, classes: int, roster: Iterable[int], minimum: int) -> Terms:
+    def fresh(cls, classes: int, roster: Iterable[int], minimum: int, seal: str = "") -> Terms:
         Packing(classes)
         ids = tuple(sorted(set(as_ids(roster).tolist())))
-        made = cls(secrets.token_hex(16), classes, ids, minimum)
+        made = cls(secrets.token_hex(16), classes, ids, minimum, seal)
         made.check_cohort(ids)
         return made
 
@@ -49,18 +51,18 @@ class Terms:
             )
 
     def encode(self) -> bytes:
-        facts = {"key": self.key, "classes": self.classes, "roster": list(self.roster), "minimum": self.minimum}
-        return Message("terms", facts).encode()
+        return Message("terms", {**vars(self), "roster": list(self.roster)}).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Terms:
         message = Message.decode(data, "terms")
         roster = tuple(message.numbers("roster"))
-        return cls(message.word("key"), message.number("classes"), roster, message.number("minimum"))
+        classes, minimum = message.number("classes"), message.number("minimum")
+        return cls(message.word("key"), classes, roster, minimum, message.word("seal"))
 
     def for_client(self) -> Terms:
         """Without the roster, which clients need not know."""
-        return Terms(self.key, self.classes, (), 0)
+        return Terms(self.key, self.classes, (), 0, self.seal)
 
     def _members(self) -> frozenset[int]:
         return frozenset(self.roster)

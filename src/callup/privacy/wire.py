@@ -33,6 +33,16 @@ class Message:
         text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode()
         return _HEAD.pack(_MAGIC, len(text)) + text + b"".join(self.blobs)
 
+    @staticmethod
+    def kind_of(data: bytes) -> str:
+        """What kind of message this is, by its own word."""
+        try:
+            magic, length = _HEAD.unpack_from(data)
+            kind = json.loads(data[_HEAD.size : _HEAD.size + length])["kind"]
+        except (struct.error, ValueError, KeyError, TypeError) as error:
+            raise InputError("expected a message, got bytes that are none") from error
+        return kind if magic == _MAGIC and isinstance(kind, str) else ""
+
     @classmethod
     def decode(cls, data: bytes, kind: str) -> Message:
         """The message, which must be of this kind and whole."""

@@ -1,0 +1,98 @@
+"""The selector as a party of its own: it learns the inner products, runs the selection, and gives away only ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from callup.core.catalogue import SELECTORS
+from callup.core.clients import Clients
+from callup.core.errors import InputError, MissingSignal
+from callup.core.randomness import stream
+from callup.core.selector import Selector
+from callup.core.types import Feedback, Plan, Round
+from callup.core.verify import ask, check_size
+from callup.privacy.keyholder import Keyholder
+from callup.privacy.wire import Message
+
+_KNOWN = ("label_gram", "num_examples", "global_counts")
+
+
+class SelectorParty:
+    """Answers messages, each with one message. What it decrypts never leaves it.
+
+    spec, seed: the method, and its randomness; with the same seed it picks as the method does in the clear.
+    """
+
+    def __init__(
+        self, spec: str, classes: int, roster: Iterable[int], seed: int, minimum: int = 20, sealed: bool = False
+    ) -> None:
+        self._selector: Selector = SELECTORS.make(spec)
+        self._selector.needs.settle(
+            lambda ask: ask.time == "profile" and ask.signal.name in _KNOWN,
+            f"{self._selector.card.name}, run by a selector that sees inner products alone,",
+        )
+        self._keys = Keyholder(classes, roster, minimum, sealed)
+        self._seed = seed
+        self._gram: tuple[np.ndarray, np.ndarray] | None = None
+        self._clients: Clients | None = None
+
+    @property
+    def address(self) -> str:
+        """The sealing key, for clients to pin."""
+        return self._keys.terms.seal
+
+    def answer(self, data: bytes) -> bytes:
+        """One message in, one out."""
+        kind = Message.kind_of(data)
+        if kind == "hello":
+            return self._keys.invitation()
+        if kind == "share":
+            return Message("taken", {"client": self._keys.shares.take(data)}).encode()
+        if kind == "present":
+            return self._keys.encrypted_shares(data)
+        if kind == "tiles":
+            self._gram = self._keys.gram(data)
+            return Message("ready", {"ids": self._gram[0].tolist()}).encode()
+        if kind == "start":
+            return self._start(Message.decode(data, kind))
+        if kind == "select":
+            return self._select(Message.decode(data, kind))
+        if kind == "update":
+            return self._update(Message.decode(data, kind))
+        raise InputError(f"the selector knows no message '{kind}'")
+
+    def _start(self, message: Message) -> bytes:
+        """Begins a run: sizes are the server's to know, inner products are here."""
+        if self._gram is None:
+            raise InputError("the selector has no inner products yet; send it the tiles first")
+        ids, gram = self._gram
+        given = dict(zip(message.numbers("ids"), message.numbers("sizes"), strict=True))
+        missing = [client for client in ids.tolist() if client not in given]
+        if missing:
+            raise MissingSignal(f"the size of client {missing[0]} is not known")
+        sizes = [given[client] for client in ids.tolist()]
+        self._clients = Clients(ids, label_gram=gram, num_examples=sizes)
+        check_size(self._selector, len(ids))
+        plan = Plan(message.number("k"), message.number("rounds") or None, self._keys.terms.classes)
+        self._selector.start(self._clients, plan, stream(self._seed, "start", "selector"))
+        return Message("started").encode()
+
+    def _select(self, message: Message) -> bytes:
+        index, available = message.number("round"), np.array(message.numbers("available"), np.int64)
+        now = Round(index, available, self._started(), stream(self._seed, "select", index))
+        chosen = ask(self._selector, now, message.number("k"))
+        return Message("chosen", {"ids": chosen.ids.tolist()}).encode()  # no scores, no notes: they hold QCID
+
+    def _update(self, message: Message) -> bytes:
+        failed = dict.fromkeys(message.numbers("failed"), "no reply")
+        ids = np.array(message.numbers("ids"), np.int64)
+        rng = stream(self._seed, "update", message.number("round"))
+        self._selector.update(Feedback(message.number("round"), ids, {}, self._started(), failed, rng=rng))
+        return Message("updated").encode()
+
+    def _started(self) -> Clients:
+        if self._clients is None:
+            raise InputError("the selector was not started")
+        return self._clients
