@@ -38,10 +38,10 @@ def test_our_own_noise_cannot_make_a_row():
     assert at_full_size(published, Measured(1.03, n=4, std=2.0), None).word == "not reproduced"
 
 
-def test_a_value_that_is_off_may_still_have_the_direction():
+def test_a_full_run_is_about_values_and_direction_is_only_said():
     pair = Pair(row(100), row(200, method="rand"), values(150, 160), values(190, 210))
     verdict = at_full_size(row(100), Measured(155.0, n=2, std=7.0), pair)
-    assert verdict.word == "direction only"
+    assert verdict.word == "not reproduced"
     assert verdict.why == "0.78 of rand, published 0.50"  # 155/200, 100/200
 
 

@@ -75,7 +75,9 @@ def reproduce(
                 else "nothing left to run"
             )
         return
-    failures = [] if stored else _run(todo, at_a_time, shelf, context.obj.command)
+    # As anybody would type it: folders of this machine are not part of how a result was made.
+    made_by = " ".join(["callup reproduce", *(tables or []), f"--scale {scale.value}"])
+    failures = [] if stored else _run(todo, at_a_time, shelf, made_by)
     rows = [row for table in found for row in rows_of(table, table.scale(scale), shelf.of(table.paper))]
     files = _write(out, rows, found, context.obj.command)
     if format is Format.json:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from callup.cli.terminal import print_json, results
 
 if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
     from callup.experiments.reproduce.rows import Row
     from callup.experiments.reproduce.tables import Table
 
@@ -17,12 +19,26 @@ _COLOURS = {
     "contradicts itself": "magenta",
     "not attempted": "dim",
 }
+_HEADINGS = ("environment", "method", "published", "ours", "n", "size", "verdict")
+
+
+class _Notes:
+    """Sentences under a table; the same sentence has the same number."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def mark(self, *texts: str) -> str:
+        numbers = []
+        for text in filter(None, texts):
+            if text not in self.lines:
+                self.lines.append(text)
+            numbers.append(str(1 + self.lines.index(text)))
+        return f" [{', '.join(numbers)}]" if numbers else ""
 
 
 def print_rows(rows: list[Row], tables: list[Table]) -> None:
-    """One table for each of the papers', and the counts under all."""
-    from rich import box
-    from rich.table import Table as Grid
+    """One table for each of the papers', its notes, and the counts under all."""
     from rich.text import Text
 
     from callup.report.reproduction import counted
@@ -32,27 +48,40 @@ def print_rows(rows: list[Row], tables: list[Table]) -> None:
         own = [row for row in rows if (row.paper, row.table) == (table.paper, table.name)]
         if not own:
             continue
+        notes = _Notes()
         console.print(Text(f"{table.address}: {table.title}", "bold"))
-        grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-        for heading in ("environment", "method", "published", "ours", "n", "verdict"):
-            grid.add_column(heading, justify="right" if heading in ("published", "ours", "n") else "left")
-        measure = ""
-        for row in own:
-            if row.measure != measure:
-                measure = row.measure
-                grid.add_row(Text(f"{measure}{', ' + row.unit if row.unit else ''}", "italic"))
-            verdict = Text(row.verdict, _COLOURS[row.verdict])
-            small = "; ".join(filter(None, (row.why, "" if row.scale == "full" else f"scaled: {row.scale}")))
-            if small:
-                verdict.append(f"\n{small}", "dim")
-            method = Text(row.method)
-            if row.reading:
-                method.append(f"\n{row.reading}", "dim")
-            grid.add_row(row.environment, method, row.published, row.ours, str(row.runs), verdict)
-        console.print(grid)
+        console.print(_grid(own, notes))
+        for number, line in enumerate(notes.lines, 1):
+            console.print(Text(f"[{number}] {line}", "dim"))
         console.print()
     counts = counted([row.plain() for row in rows])
-    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()), style="bold")
+    console.print(Text(", ".join(f"{count} {verdict}" for verdict, count in counts.items()), "bold"))
+
+
+def _grid(rows: list[Row], notes: _Notes) -> Grid:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    for heading in _HEADINGS:
+        grid.add_column(heading, justify="right" if heading in ("published", "ours", "n") else "left")
+    measure = ""
+    for row in rows:
+        if row.measure != measure:
+            measure = row.measure
+            grid.add_row(Text(f"{measure}{', ' + row.unit if row.unit else ''}", "italic"))
+        size = row.scale if row.scale in ("full", "–") else f"scaled{notes.mark(row.scale)}"
+        grid.add_row(
+            row.environment,
+            f"{row.method}{notes.mark(row.reading)}",
+            row.published,
+            row.ours,
+            str(row.runs),
+            size,
+            Text(row.verdict, _COLOURS[row.verdict]).append(notes.mark(row.why), "dim"),
+        )
+    return grid
 
 
 def print_list(tables: list[Table], scale: str, shelf: Any, as_json: bool) -> None:

@@ -99,8 +99,8 @@ def cells(table: Table, scale: Scale) -> list[Cell]:
     return list(found.values())
 
 
-def seeds_of(table: Table, scale: Scale, kind: Kind) -> range:
-    return range(int(table.picks.get("seeds", 1)) if kind == "picks" else scale.seeds)
+def seeds_of(table: Table, scale: Scale, kind: Kind, way: Way) -> range:
+    return range(way.picks_seeds or int(table.picks.get("seeds", 1)) if kind == "picks" else scale.seeds)
 
 
 def kind_of(table: Table, way: Way, measure_is_free: bool) -> Kind:
@@ -123,13 +123,15 @@ def _places(table: Table, scale: Scale) -> Iterator[tuple[int, Environment, Way,
     for kind in get_args(Kind):
         if kind != "picks" and scale.skip:
             continue
-        for seed in seeds_of(table, scale, kind):
+        most = max((len(seeds_of(table, scale, kind, way)) for way in table.methods), default=0)
+        for seed in range(most):
             for environment in table.environments:
                 if kind != "picks" and scale.only and environment.name not in scale.only:
                     continue
                 for way in table.methods:
                     kinds = {kind_of(table, way, measure.training_free) for measure in table.measures}
-                    if kind in kinds and runs_in(table, way, environment):
+                    wanted = kind in kinds and seed in seeds_of(table, scale, kind, way)
+                    if wanted and runs_in(table, way, environment):
                         yield seed, environment, way, kind
 
 

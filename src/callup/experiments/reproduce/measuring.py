@@ -57,7 +57,7 @@ class Bench:
         """The measure for every seed that is done, in the unit of the table."""
         kind = kind_of(self.table, way, measure.training_free)
         found = {}
-        for seed in seeds_of(self.table, self.scale, kind):
+        for seed in seeds_of(self.table, self.scale, kind, way):
             ways = {"": way, **{option: self.way(name, environment) for option, name in measure.references.items()}}
             parts = {option: self._part(measure, environment, each, seed) for option, each in ways.items()}
             if all(part is not None for part in parts.values()):

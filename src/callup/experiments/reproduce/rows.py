@@ -29,7 +29,7 @@ class Row:
     reading: str
     """How our run differs from the paper's words, where it does."""
     scale: str
-    """`full`, or what was cut down."""
+    """`full`, or what was cut down; a dash where nothing was run."""
     published: str
     ours: str
     runs: int
@@ -58,7 +58,7 @@ def rows_of(table: Table, scale: Scale, results: Results) -> list[Row]:
                 environment=claim.environment,
                 method=f"{claim.ahead} against {claim.behind}",
                 reading="",
-                scale=cut,
+                scale=cut if n else "–",
                 published=claim.text,
                 ours=ours,
                 runs=n,
@@ -156,7 +156,7 @@ def _shown(
         environment.name if environment else printed.environment,
         printed.method,
         reading,
-        cut or "full",
+        (cut or "full") if ours.n else "–",
         value if printed.std is None else f"{value} ± {printed.std:g}",
         ours.text(digits),
         ours.n,

@@ -42,6 +42,8 @@ class Way:
     """Of a study: which of its numbers this is."""
     only: tuple[str, ...] = ()
     """The environments it is run in; none means all."""
+    picks_seeds: int = 0
+    """More seeds than the table's for cells that only choose, where what is counted is rare."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ class Table:
     sources: Mapping[str, str]
     contradictions: tuple[Contradiction, ...] = ()
     claims: tuple[Claim, ...] = ()
+    findings: tuple[str, ...] = ()
+    """What came of it and the best explanation found, for the documentation."""
     picks: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cells that only choose and do not train: seeds and rounds."""
     study: Literal["", "shapley", "class-ratio"] = ""
@@ -186,7 +190,7 @@ def _read(path: Path) -> dict[str, Any]:
     if other is None:
         return values
     whole = _read(path.with_name(f"{other}.toml"))
-    for gone in ("contradictions", "claims"):
+    for gone in ("contradictions", "claims", "findings"):
         whole.pop(gone, None)
     both = {k: {**whole[k], **v} for k, v in values.items() if isinstance(v, dict) and isinstance(whole.get(k), dict)}
     return {**whole, **values, **both}

@@ -5,9 +5,8 @@ A row is judged in this order; the first that applies is the verdict.
 1. contradicts itself: the printed value cannot come from the settings the paper states (a bound is computed), or the
    paper prints another value, or says otherwise, for the same thing.
 2. not attempted: nothing was run, with the reason; or the run says nothing, as when neither method reached the target.
-3. At the paper's own size:
-   reproduced when |ours - published| <= spread + 2 e;
-   else direction only when the row stands to the baseline as published; else not reproduced.
+3. At the paper's own size: reproduced when |ours - published| <= spread + 2 e, else not reproduced; the words then say
+   how the row stands to the baseline.
    The spread is the published standard deviation; 5 % of the value where none is printed; at least 1 % of the value and
    half a unit of the last digit. e is the standard error of our mean, counted up to half the spread, so that noise of
    our own can never make a row. A row printed as "> H" is reproduced when ours is beyond H too.
@@ -68,10 +67,7 @@ def at_full_size(row: Published, ours: Measured, pair: Pair | None) -> Verdict:
         near = abs(ours.value - row.value) <= limit + 2 * min(error, limit / 2)
     if near:
         return Verdict("reproduced")
-    towards = None if pair is None else direction(pair)
-    if towards is not None and towards.word == "direction only":
-        return towards
-    return Verdict("not reproduced", towards.why if towards else "")
+    return Verdict("not reproduced", "" if pair is None else direction(pair).why)
 
 
 def scaled(pair: Pair | None) -> Verdict:
