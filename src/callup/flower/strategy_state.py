@@ -14,6 +14,7 @@ from callup.core.selector import Arrays
 from callup.flower.shown import layers
 
 _PREFIX = "strategy."
+_NUMBERS = ("clipping_norm",)  # of adaptive clipping, which moves it from round to round
 
 
 def strategy_state(strategy: Strategy) -> Arrays:
@@ -21,8 +22,9 @@ def strategy_state(strategy: Strategy) -> Arrays:
     state: Arrays = {}
     for depth, layer in enumerate(layers(strategy)):
         for name, value in vars(layer).items():
-            for kind, key, array in _parts(value):
-                state[f"{_PREFIX}{depth}.{name}.{kind}.{key}"] = np.asarray(array)
+            for place, (kind, key, array) in enumerate(_parts(name, value)):
+                # The place is kept: strategies take arrays by their order, and a file does not keep one.
+                state[f"{_PREFIX}{depth}.{name}.{kind}.{place:06d}.{key}"] = np.asarray(array)
     return state
 
 
@@ -35,17 +37,19 @@ def load_strategy(strategy: Strategy, state: Arrays) -> None:
                 "would count from zero"
             )
     found: dict[tuple[int, str, str], dict[str, np.ndarray]] = {}
-    for name, array in state.items():
+    for name, array in sorted(state.items()):
         if name.startswith(_PREFIX):
-            depth, attribute, kind, key = name.removeprefix(_PREFIX).split(".", 3)
+            depth, attribute, kind, _, key = name.removeprefix(_PREFIX).split(".", 4)
             found.setdefault((int(depth), attribute, kind), {})[key] = array
     all_layers = layers(strategy)
     for (level, attribute, kind), parts in found.items():
         setattr(all_layers[level], attribute, _whole(kind, parts))
 
 
-def _parts(value: Any) -> Iterator[tuple[str, str, np.ndarray]]:
-    if isinstance(value, np.ndarray):
+def _parts(name: str, value: Any) -> Iterator[tuple[str, str, np.ndarray]]:
+    if name in _NUMBERS:
+        yield "number", "", np.array(value)
+    elif isinstance(value, np.ndarray):
         yield "array", "", value
     elif isinstance(value, ArrayRecord):
         yield from (("record", name, array.numpy()) for name, array in value.items())
@@ -56,8 +60,10 @@ def _parts(value: Any) -> Iterator[tuple[str, str, np.ndarray]]:
 
 
 def _whole(kind: str, parts: dict[str, np.ndarray]) -> Any:
+    if kind == "number":
+        return parts[""].item()
     if kind == "array":
         return parts[""]
     if kind == "record":
         return ArrayRecord({name: Array(array) for name, array in parts.items()})
-    return parts if kind == "dict" else [parts[str(place)] for place in range(len(parts))]
+    return parts if kind == "dict" else list(parts.values())
