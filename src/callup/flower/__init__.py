@@ -13,12 +13,22 @@ if TYPE_CHECKING:
     from callup.flower.insights import ask_insights, skewness_table
     from callup.flower.local import LocalGrid, run_local
     from callup.flower.selecting import Selecting
-    from callup.flower.validation import Validation
+    from callup.flower.validation import Evaluation, Validation
 
-__all__ = ["LocalGrid", "Selecting", "Validation", "answer", "ask_insights", "run_local", "skewness_table"]
+__all__ = [
+    "Evaluation",
+    "LocalGrid",
+    "Selecting",
+    "Validation",
+    "answer",
+    "ask_insights",
+    "run_local",
+    "skewness_table",
+]
 
 # Fetched when first used: nothing here loads Flower before somebody needs it.
 _HOMES = {
+    "Evaluation": "validation",
     "LocalGrid": "local",
     "Selecting": "selecting",
     "Validation": "validation",

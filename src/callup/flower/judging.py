@@ -15,11 +15,11 @@ from callup.core.catalogue import AVERAGES, FILTERS
 from callup.core.clients import Clients
 from callup.core.errors import UsageError
 from callup.core.randomness import stream
-from callup.core.selector import Average, Filter, Method
+from callup.core.selector import Average, Filter, Method, Workbench
 from callup.core.signals import Ask
 from callup.core.types import Plan, Replies, Selection
 from callup.core.verify import kept
-from callup.flower.validation import Validation
+from callup.flower.validation import Judgement, Validation
 
 
 class Judge:
@@ -30,7 +30,7 @@ class Judge:
         strategy: Strategy,
         filter: str | Filter | None,
         average: str | Average | None,
-        validation: Validation | None,
+        validation: Judgement | None,
         seed: int,
     ) -> None:
         self.filter = FILTERS.make(filter) if filter is not None else None
@@ -41,7 +41,7 @@ class Judge:
                 f"average='{self.average.card.name}' replaces the averaging of FedAvg; {type(strategy).__name__} has "
                 f"one of its own. Use FedAvg, or leave average out"
             )
-        if self.filter is not None and self.filter.card.name == "fedca" and validation is None:
+        if self.filter is not None and self.filter.card.name == "fedca" and not isinstance(validation, Validation):
             raise UsageError(
                 "fedca judges local models on held-out data of the server: "
                 "Selecting(..., validation=callup.flower.Validation(logits, labels))"
@@ -105,7 +105,7 @@ class Judge:
         if self.filter is not None and len(replies.ids):
             self.filter.update(replies, used, model)
 
-    def _bench(self, replies: Replies, selection: Selection, clients: Clients, like: ArrayRecord) -> ModelBench:
+    def _bench(self, replies: Replies, selection: Selection, clients: Clients, like: ArrayRecord) -> Workbench:
         def combine(rows: np.ndarray) -> np.ndarray:
             return self.combined(replies.only(np.isin(np.arange(len(replies.ids)), rows)), selection, clients)
 

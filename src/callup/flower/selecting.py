@@ -26,7 +26,7 @@ from callup.flower.record import Recorder
 from callup.flower.session import Session
 from callup.flower.shown import refuse_schedules
 from callup.flower.story import Story
-from callup.flower.validation import Validation
+from callup.flower.validation import Judgement
 
 EvaluateFn = Callable[[int, ArrayRecord], MetricRecord | None]
 
@@ -48,7 +48,7 @@ class Selecting(Strategy):
         resume: bool | None = None,
         filter: str | Filter | None = None,
         average: str | Average | None = None,
-        validation: Validation | None = None,
+        validation: Judgement | None = None,
         **options: Any,
     ) -> None:
         refuse_schedules(strategy)
