@@ -51,12 +51,12 @@ class Cell:
     seconds: float
     """What it is likely to take on one core."""
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
         """The same for the same settings and behaviour, whatever else has changed in the project."""
         return _digest(json.dumps([self.kind, self.identity, self.versions], sort_keys=True))
 
-    @property
+    @functools.cached_property
     def identity(self) -> dict[str, Any]:
         """The settings that results depend on."""
         plain, usual = self.settings.plain(), Settings().plain()
@@ -65,7 +65,7 @@ class Cell:
         special = [n for n in plain if n not in (*_OF_RUNS, *_NOT_OF_RESULTS) and plain[n] != usual.get(n)]
         return {name: plain[name] for name in (*_OF_RUNS, *special)}
 
-    @property
+    @functools.cached_property
     def versions(self) -> dict[str, int]:
         """Of everything named; each is raised when its behaviour changes."""
         named = {kind: str(self.identity[kind]) for kind in _REGISTRIES if kind in self.identity}
@@ -149,6 +149,5 @@ def _name(spec: str) -> str:
     return parse_spec(spec)[0]
 
 
-@functools.cache
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
