@@ -49,11 +49,11 @@ def run_grid(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher, how:
     """Runs every cell, at most `jobs` at a time, and returns them in the order given.
 
     A cell whose folder holds a run already is continued, a finished one only read. Ctrl-C ends the workers and is
-    raised again; what was done by then is on disk, unfinished runs included. `how` is for runs in this process.
+    raised again; what was done by then is on disk, unfinished runs included.
     """
     if jobs <= 1:
         return [_run(cell, out / cell.name, watcher, how) for cell in cells]
-    _run_in_processes(cells, out, min(jobs, len(cells)), watcher)
+    _run_in_processes(cells, out, min(jobs, len(cells)), watcher, how)
     return [load_run(out / cell.name) for cell in cells]
 
 
@@ -104,24 +104,24 @@ class _Messenger:
         """Told by `_work`, which knows the exit code too."""
 
 
-def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path) -> None:
+def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path, how: Recording | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     while (number := todo.get()) is not None:
         try:
-            _run(cells[number], out / cells[number].name, _Messenger(events, number))
+            _run(cells[number], out / cells[number].name, _Messenger(events, number), how)
         except CallupError as error:
             events.put(("failed", number, (str(error), error.exit_code)))
         except Exception as error:
             events.put(("failed", number, (f"{type(error).__name__}: {error}", 1)))
 
 
-def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher) -> None:
+def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watcher, how: Recording | None) -> None:
     context = multiprocessing.get_context("spawn")
     todo, events = context.Queue(), context.Queue()
     for number in [*range(len(cells)), *[None] * jobs]:
         todo.put(number)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # spares every worker a pool of threads it must not use
-    workers = [context.Process(target=_work, args=(todo, events, cells, out), daemon=True) for _ in range(jobs)]
+    workers = [context.Process(target=_work, args=(todo, events, cells, out, how), daemon=True) for _ in range(jobs)]
     open_cells = set(range(len(cells)))
     problem: CellFailed | None = None
     try:

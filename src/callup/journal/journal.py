@@ -31,10 +31,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Pace:
-    """How often a snapshot is taken: after so many rounds, or after the first round that ends so many seconds later."""
+    """How often a snapshot is taken: after so many rounds, or after the first round that ends so many seconds later.
+
+    The log is synced after every round unless `sync` allows so many seconds in between. A crash of the process loses
+    nothing either way; a crash of the machine then costs rounds that must be computed again.
+    """
 
     rounds: int = 10
     seconds: float = 30.0
+    sync: float = 0.0
 
 
 @dataclass
@@ -70,6 +75,7 @@ class Journal:
         for draft in folder.glob(".*.draft"):
             draft.unlink(missing_ok=True)
         self._last = (0, time.monotonic())
+        self._synced = time.monotonic()
 
     @property
     def exists(self) -> bool:
@@ -104,12 +110,14 @@ class Journal:
         return self.found
 
     def append(self, entry: Entry) -> None:
-        """The round is on disk when this returns. On a full disk: NoRoom, or a warning and the round kept in memory."""
+        """The round is written when this returns. On a full disk: NoRoom, or a warning and the round kept in memory."""
         if self._log is None:
             raise InputError(f"the journal in {self.folder} was neither begun nor resumed")
-        waited = self._log.waiting
+        waited, now = self._log.waiting, time.monotonic()
+        due = now - self._synced >= self._pace.sync
         try:
-            self._log.append(entry)
+            self._log.append(entry, due)
+            self._synced = now if due else self._synced
         except NoRoom as error:
             if self._when_full == "stop":
                 raise
@@ -126,6 +134,8 @@ class Journal:
         if self.waiting:
             return  # a snapshot must not be ahead of the log
         try:
+            if self._log is not None and self._pace.sync:
+                self._log.sync()  # a snapshot must not be ahead of the log after a crash of the machine either
             write_snapshot(self.folder, index, state())
         except NoRoom as error:
             if self._when_full == "stop":

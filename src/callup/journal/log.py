@@ -44,6 +44,19 @@ class Story:
         return not (self.damaged or self.torn or self.after)
 
 
+def read_head(folder: Path) -> Entry:
+    """The head alone: what the run began with."""
+    handle, size = open_regular(folder / NAME, _MOST)
+    try:
+        first = next(frames(handle, size), None)
+        head = None if first is None else _entry(first.number, first.content)
+    finally:
+        os.close(handle)
+    if head is None or head.number != 0:
+        raise HeadLost(f"{folder / NAME} is damaged: its head cannot be read")
+    return head
+
+
 def read_log(folder: Path) -> Story:
     """Everything the log tells, whatever was done to it; without a readable head there is no log."""
     handle, size = open_regular(folder / NAME, _MOST)
@@ -112,7 +125,7 @@ class Log:
         """Rounds that found no room and are kept in memory."""
         return len(self._waiting)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: Entry, sync: bool = True) -> None:
         """Writes the entry and those still waiting before it; after NoRoom the log is whole and they wait."""
         crash.point("before-append")
         self._waiting.append(entry)
@@ -122,7 +135,8 @@ class Log:
             os.lseek(self._handle, end, os.SEEK_SET)
             write_all(self._handle, content, "half-append")
             crash.point("before-sync")
-            os.fsync(self._handle)
+            if sync:
+                os.fsync(self._handle)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._handle, end)
@@ -130,6 +144,13 @@ class Log:
         self._safe = end + len(content), check
         self._waiting.clear()
         crash.point("after-append")
+
+    def sync(self) -> None:
+        """Whatever was written is on disk now."""
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            raise no_room(self.path, error) from error
 
     def close(self) -> None:
         os.close(self._handle)

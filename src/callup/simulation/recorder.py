@@ -14,7 +14,7 @@ from callup.journal import crash
 from callup.journal.entries import Entry
 from callup.journal.journal import Found, Journal, Pace, Say, WhenFull
 from callup.journal.lock import RunInUse, held
-from callup.journal.log import HeadLost
+from callup.journal.log import HeadLost, read_head
 from callup.journal.profiles import write_profile
 from callup.simulation.engine import Engine, Listener
 from callup.simulation.events import Events
@@ -130,13 +130,14 @@ class Recorder:
 
 
 def finished(folder: Path, settings: Settings) -> Run | None:
-    """The run in this folder if it has these settings, every round and a sound end state."""
+    """The run in this folder if it began with these settings, has every round and a sound end state."""
     try:
+        head = read_head(folder)
         run = load_run(folder)
-    except InputError:
+    except (InputError, OSError):
         return None
-    then = {name: value for name, value in run.settings.items() if name != "versions"}
-    return run if then == settings.plain() and len(run.history) == settings.rounds and run.states else None
+    same = head.facts.get("settings") == settings.plain()
+    return run if same and len(run.history) == settings.rounds and run.states else None
 
 
 def _check_settings(head: Entry, settings: Settings, folder: Path) -> None:
