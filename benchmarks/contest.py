@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import statistics
 import sys
 import time
@@ -19,7 +18,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).resolve().parent
-QUIET = 0.05  # share of the cores' time that others may use
 
 Times = dict[str, list[tuple[float, float]]]
 """By contestant: seconds that passed, and seconds of processor time of this process alone."""
@@ -77,7 +75,7 @@ def ratio(what: str, slow: float, fast: float, aim: float | None = None) -> dict
 def keep(name: str, result: dict[str, Any], *flaws: str) -> None:
     """Prints and stores a result with `work`, `floor_ms`, `rows` and `ratios`."""
     sys.path.insert(0, str(HERE / "peers"))
-    from machine import describe, least_busy_share
+    from machine import QUIET, describe, least_busy_share
 
     busy = least_busy_share()
     noise = [f"others used {busy:.0%} of the cores"] if busy > QUIET else []
@@ -86,9 +84,15 @@ def keep(name: str, result: dict[str, Any], *flaws: str) -> None:
         print(f"{row['ms']:9.1f} ms {row['best_ms']:9.1f} ms {row['processor_ms']:9.1f} ms  {row['name']}")
     for each in found["ratios"]:
         print(f"{each['what']}: {each['times']:.1f}x" + (f", aim {each['aim']:g}x" if each["aim"] else ""))
-    path = (HERE.parent / ".bench" if found["flaws"] else HERE / "results") / f"{name}.json"
+    store(name, found, trial=bool(flaws))
+
+
+def store(name: str, found: dict[str, Any], trial: bool) -> None:
+    """A clean result is never replaced by a flawed one."""
+    path = HERE / "results" / f"{name}.json"
+    clean = path.exists() and not json.loads(path.read_text()).get("flaws")
+    if trial or (found["flaws"] and clean):
+        path = HERE.parent / ".bench" / path.name
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
-    print(
-        f"kept in {os.path.relpath(path, HERE.parent)}" + (f": {'; '.join(found['flaws'])}" if found["flaws"] else "")
-    )
+    print(": ".join([f"kept in {path.relative_to(HERE.parent)}", *found["flaws"]]))

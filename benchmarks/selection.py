@@ -1,9 +1,9 @@
 """How long selecting takes, and how much memory, for every selector from a thousand clients to a million.
 
-`python benchmarks/selection.py` measures, prints, stores `benchmarks/results/select.json` and writes
-`docs/performance-selection.md` from it; `--page` writes the page from what is stored; names of selectors measure only
-those and leave the rest as stored. Each case runs in a process of its own, one after the other, with one BLAS thread.
-Processor time is what counts: other work on the machine hardly changes it.
+`python benchmarks/selection.py` measures, prints and stores `benchmarks/results/select.json`; names of selectors
+measure only those and leave the rest as stored. `python benchmarks/performance_page.py` then writes the pages. Each
+case runs in a process of its own, one after the other, with one BLAS thread. Processor time is what counts: other work
+on the machine hardly changes it. Memory over many rounds is measured beside the rest, on another core.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from selection_case import measured
 from selection_growth import grown
-from selection_page import page, row
+from selection_page import row
 from threadpoolctl import threadpool_limits
 
 import callup
 from callup.core.catalogue import SELECTORS
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS, PAGE = ROOT / "benchmarks" / "results" / "select.json", ROOT / "docs" / "performance-selection.md"
+RESULTS = ROOT / "benchmarks" / "results" / "select.json"
 SIZES, K = (1_000, 10_000, 100_000, 1_000_000), 100
 VARIANTS = (
     *("fedacs:redraw=single", "fed-cbs:pool", "astraea:pool", "balanced:pool", "fed-cucb:pool"),
@@ -102,22 +102,23 @@ def store(results: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("specs", nargs="*", help="measure only these; others stay as stored")
-    parser.add_argument("--page", action="store_true", help="write the page from stored results, measure nothing")
     parser.add_argument("--growth", action="store_true", help="measure memory over 10,000 rounds too (some minutes)")
     chosen = parser.parse_args()
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": [], "growth": []}
-    if not chosen.page:
-        stored["machine"] = one_thread(machine)
+    if not chosen.specs:
+        stored = {"cases": [], "growth": stored["growth"], "remarks": []}
+    stored["machine"] = one_thread(machine)
+    with ThreadPoolExecutor(1) as beside:
+        growth = beside.submit(lambda: [alone(grown, spec) for spec in STEADY]) if chosen.growth else None
         for spec, k in cases(chosen.specs or specs()):
             stored["cases"] = [c for c in stored["cases"] if (c["spec"], c["k"]) != (spec, k)]
             for case in series(spec, k):
                 print(row(case), flush=True)
                 stored["cases"].append(case)
             store(stored)
-        if chosen.growth:
-            stored["growth"] = [alone(grown, spec) for spec in STEADY]
-            store(stored)
-    PAGE.write_text(page(stored))
+        if growth is not None:
+            stored["growth"] = growth.result()
+    store(stored)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ CLASSES, BITS, WIDTH, KINDS, HORIZON = 10, 64, 64, 200, 10_000
 PAST, WAVE = 10_000, 1_000
 """Replies that were learned from before anything is timed, and how many of them come at once."""
 SWEEPING = ("fed-cucb",)
-WARM, FEWEST, MOST, PATIENCE = 2, 5, 15, 5.0
+WARM, FEWEST, MOST, PATIENCE = 2, 5, 12, 3.0
 """Rounds that are not timed; timed rounds at least, at most, and the seconds after which enough were timed."""
 
 

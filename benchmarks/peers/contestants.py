@@ -28,6 +28,10 @@ class Contestant:
     words: tuple[str, ...] = ()
     works: tuple[str, ...] = tuple(WORKS)
     variables: dict[str, str] = field(default_factory=dict)
+    launcher: tuple[str, ...] = ()
+    """What stands between python and the script."""
+    threads: tuple[int, ...] = (1, 2)
+    """How many are tried."""
 
     @property
     def python(self) -> Path:
@@ -71,6 +75,11 @@ CONTESTANTS = {
     "Callup, everyone called before": Contestant(*OURS, words=("again",), works=("mlp",)),
     "plain torch loop": Contestant("plain_torch.py", "torch", ("torch", "numpy")),
     "pfl": Contestant("pfl_simulation.py", "pfl", ("pfl==0.6.0", "torch")),
+    "pfl, two processes": Contestant(
+        *("pfl_simulation.py", "pfl", ("pfl==0.6.0", "torch")),
+        launcher=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
+        threads=(1,),
+    ),
     "FedJAX": Contestant("fedjax_simulation.py", "fedjax", ("fedjax==0.0.17", "jax", "jaxlib")),
     "Flower simulation engine": Contestant(
         "flower_simulation.py", "flower", ("flwr[simulation]==1.41.0", "torch"), variables=OFFLINE

@@ -15,6 +15,7 @@ from typing import Any
 from contestants import CONTESTANTS, Contestant, Failed, environment, last_line
 from machine import describe, least_busy_share, matmul_speed
 from results import Answer, Answers, add_ratios, best_threads, rows
+from work import WORKS
 
 THREADS = (1, 2)
 LIMIT = 900.0  # seconds for one process
@@ -23,7 +24,7 @@ LIMIT = 900.0  # seconds for one process
 class Match:
     """All passes over the works named in `rounds`, and who fell out of it and why."""
 
-    def __init__(self, rounds: dict[str, int], passes: int) -> None:
+    def __init__(self, rounds: dict[str, int], passes: dict[str, int]) -> None:
         self.rounds, self.passes = rounds, passes
         self.answers: Answers = {}
         self.failed: dict[str, str] = {}
@@ -39,7 +40,7 @@ class Match:
 
     def play(self) -> None:
         for work in self.rounds:
-            for number in range(self.passes):
+            for number in range(self.passes[work]):
                 self.busy.append(least_busy_share())
                 self.speeds = {threads: max(old, matmul_speed(threads)) for threads, old in self.speeds.items()}
                 for name, threads in self._line_up(work, number == 0):
@@ -51,7 +52,7 @@ class Match:
                 continue
             tried = {n: self.answers[work, name, n] for n in THREADS if (work, name, n) in self.answers}
             if first:
-                yield from ((name, threads) for threads in THREADS)
+                yield from ((name, threads) for threads in contestant.threads)
             elif tried:
                 yield name, best_threads(tried)
 
@@ -73,6 +74,9 @@ class Match:
             "date": datetime.date.today().isoformat(),
             **describe(),
             "matmul_gflops": {str(threads): round(speed, 1) for threads, speed in self.speeds.items()},
+            "floor_ms": {
+                work: round(1e3 * WORKS[work].billions() / max(self.speeds.values()), 2) for work in self.rounds
+            },
             "busy_share": round(max(self.busy), 3),
             "rows": found,
             "failed": self.failed,
@@ -83,7 +87,7 @@ def run(contestant: Contestant, work: str, threads: int, rounds: int) -> Answer:
     """One process from start to end, and the line it printed."""
     script = [str(Path(__file__).parent / contestant.script), work, str(threads), str(rounds), *contestant.words]
     process = subprocess.Popen(
-        [str(contestant.python), *script],
+        [str(contestant.python), *contestant.launcher, *script],
         env=environment(contestant, time.time()),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

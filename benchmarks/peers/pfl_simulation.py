@@ -1,10 +1,13 @@
 """pfl: its simulated backend and federated averaging on a torch model.
 
-pfl goes through a client's samples in the order they are kept, without shuffling, and draws clients one by one.
+pfl goes through a client's samples in the order they are kept, without shuffling, and draws clients one by one. Started
+by torchrun, its processes share the clients of a round; only the first of them tells.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import time
 from importlib.metadata import version
 
@@ -70,7 +73,7 @@ def main() -> None:
     torch.set_num_threads(ask.threads)
     x, y, test_x, test_y = map(torch.from_numpy, load_samples(ask.work))
     rounds = WARM_UP + ask.rounds
-    comers = iter([client for index in range(rounds) for client in called(index)])
+    comers = (client for index in itertools.count() for client in called(index))
     clients = FederatedDataset(lambda client: PyTorchTensorDataset((x[client], y[client])), lambda: next(comers))
     torch.manual_seed(SEED)
     inner = make_model(ask.work)
@@ -93,7 +96,8 @@ def main() -> None:
         callbacks=[stamps],
         send_metrics_to_platform=False,
     )
-    tell(f"pfl {version('pfl')}", stamps.start_up, lengths(stamps.ends), (before, loss_of(inner, test_x, test_y)))
+    if os.environ.get("RANK", "0") == "0":
+        tell(f"pfl {version('pfl')}", stamps.start_up, lengths(stamps.ends), (before, loss_of(inner, test_x, test_y)))
 
 
 if __name__ == "__main__":

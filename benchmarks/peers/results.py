@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from contestants import CALLUP
-from work import WORKS
 
 Answer = dict[str, Any]
 Answers = dict[tuple[str, str, int], list[Answer]]
@@ -58,7 +57,7 @@ def table(result: dict[str, Any]) -> str:
     each = ", ".join(f"{speed:.0f} GFLOP/s with threads: {threads}" for threads, speed in speeds.items())
     lines = [f"{result['cores']} cores, {result['processor']}; matmul {each}"]
     for work in dict.fromkeys(row["work"] for row in result["rows"]):
-        floor = 1e3 * WORKS[work].billions() / max(speeds.values())
+        floor = result["floor_ms"][work]
         lines += ["", f"{work}: the products of a round alone take {floor:.0f} ms at the machine's matmul speed"]
         lines += [f"  {'ms a round':>10} {'x Callup':>8} {'threads':>7} {'start-up':>8}  {'loss':<15}"]
         for row in result["rows"]:
