@@ -64,11 +64,14 @@ def play(cells: list[Cell], folder: Path, command: str, jobs: int, format: Forma
     from callup.cli.summary import print_summary, rows_for_json
     from callup.core.errors import CallupError
     from callup.experiments.grid import run_grid
+    from callup.journal.journal import Pace
+    from callup.simulation.recorder import Recording
 
     watcher = watching(cells)
     try:
         with watcher:
-            runs = run_grid(cells, folder, jobs, watcher)
+            # Many short runs: waiting for the disk after each round would take longer than the rounds.
+            runs = run_grid(cells, folder, jobs, watcher, Recording(pace=Pace(sync=1.0)))
     except KeyboardInterrupt:
         write_partial(folder, watcher.board.ended, len(cells))
         suggest_next(f"callup resume {folder}")
