@@ -76,7 +76,7 @@ def cell(table: Table, scale: Scale, environment: Environment, way: Way, seed: i
     """The run of one method in one environment; later changes go before earlier ones."""
     layers = [table.base, environment.settings, way.settings]
     if kind == "picks":
-        layers += [{k: v for k, v in table.picks.items() if k != "seeds"}]
+        layers += [{k: v for k, v in table.picks.items() if k not in ("seeds", "note")}]
     else:
         layers += [scale.settings, scale.environments.get(environment.name, {}), scale.methods.get(way.name, {})]
     values = _merged(layers)
