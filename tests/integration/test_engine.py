@@ -128,7 +128,7 @@ def test_the_ledger_prices_probes() -> None:
 
 def test_probes_of_one_name_add_up_and_impossible_answers_count_as_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(settings(**{**SMALL, "selector": "power-of-choice"}))
-    prober = Prober(engine.world, engine.model, engine.asks, 1, Ledger())
+    prober = Prober(engine.world, engine.model, engine.asks, 1, Ledger(), engine.watch)
     monkeypatch.setattr(engine.world.backend, "probe", lambda model, name, ids, index: np.where(ids == 2, np.inf, ids))
     first = prober.ask("loss", np.array([1, 2]))
     first[0] = -5  # what a selector does to its answer does not change the record

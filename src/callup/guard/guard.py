@@ -87,8 +87,7 @@ class Guard(Method):
         self.roster(clients)
 
     def roster(self, clients: Clients) -> None:
-        """Clients joined or left. What is known of the others stays; sentences are kept for those who come back."""
-        self._turns.forget(clients.ids)
+        """Clients joined or left. What leavers reported is forgotten; calls and sentences wait for their return."""
         self._memory.forget(clients.ids)
         if "owner" in clients:
             self._turns.owner.set(clients.ids, clients.all("owner").astype(np.int64))
@@ -169,9 +168,9 @@ class Guard(Method):
         """By hand: this client may be called again, and its strikes are forgotten."""
         self._record.release(index, client)
 
-    def report(self) -> list[Event]:
-        """Every action with its evidence, oldest first."""
-        return self._record.events()
+    def report(self, index: int | None = None) -> list[Event]:
+        """Every action with its evidence, oldest first; of one round alone where `index` is given."""
+        return self._record.events(index)
 
     @property
     def beyond(self) -> int:

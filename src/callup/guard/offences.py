@@ -20,7 +20,7 @@ class Offence:
 OFFENCES: tuple[Offence, ...] = (
     Offence("not finite", 1.0, "sent {value:g} numbers that are not finite"),
     Offence("enormous update", 1.0, "sent an update {value:.3g} times as long as usual"),
-    Offence("copied update", 1.0, "sent the same update as {value:g} others in this round"),
+    Offence("copied update", 1.0, "sent an update that {value:g} clients sent in this round"),
     Offence("replayed model", 1.0, "sent back the last change of the global model"),
     Offence("replayed update", 1.0, "sent the update it had sent before"),
     Offence("claimed labels", 0.5, "claims labels that its update contradicts: correlation {value:.2f}", refuses=False),

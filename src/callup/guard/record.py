@@ -118,8 +118,10 @@ class Record:
             self.note(index, client, "released", 0.0)
         self.until.forget(over)
 
-    def events(self) -> list[Event]:
+    def events(self, index: int | None = None) -> list[Event]:
+        """What is written down, oldest first; of one round alone where `index` is given."""
+        rows = slice(None) if index is None else self.facts[:, 0] == index
         return [
             Event(int(fact[0]), client, OFFENCES[int(fact[1])].name, float(fact[2]))
-            for client, fact in zip(self.clients.tolist(), self.facts, strict=True)
+            for client, fact in zip(self.clients[rows].tolist(), self.facts[rows], strict=True)
         ]

@@ -96,7 +96,7 @@ def _copied(look: Looks, tolerance: float) -> Iterator[Objection]:
                 client = int(look.ids[row])
                 if (client, name) not in told:
                     told.add((client, name))
-                    yield Objection(client, name, float(alike.sum() - 1) if name == "copied update" else 0.0)
+                    yield Objection(client, name, float(alike.sum()) if name == "copied update" else 0.0)
 
 
 def not_finite(replies: Replies) -> np.ndarray:

@@ -67,8 +67,3 @@ class Turns:
             self.owner_turns.add(names, fair_turn(k, len(names) + int((owner < 0).sum())))
             of_called = self.owner.get(ids)
             self.owner_calls.add(of_called[of_called >= 0], times[of_called >= 0])
-
-    def forget(self, stay: Ids) -> None:
-        """Gives up the room of clients that have left. Their owners' counts stay: leaving does not clear a name."""
-        for table in (self.calls, self.turns, self.owner):
-            table.forget(np.setdiff1d(table.ids, stay))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from callup.core.signals import Ask
 from callup.core.types import Replies
 from callup.simulation.auxiliary import auxiliary_set
 from callup.simulation.run import Ledger
+from callup.simulation.watch import Watch
 from callup.simulation.world import World
-
-Inspect = Callable[[int, Replies], dict[int, str]]
-"""Looks through the finite replies of a round as they arrive; returns whom it refuses and why."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +32,8 @@ class Collected:
 class Collector:
     """Asks clients to train and gathers what they send back."""
 
-    def __init__(self, world: World, asks: list[Ask], inspect: Inspect | None = None) -> None:
-        self._world, self._inspect = world, inspect
+    def __init__(self, world: World, asks: list[Ask], watch: Watch) -> None:
+        self._world, self._watch = world, watch
         self._wants = [a.signal.name for a in asks if a.time == "reply"]
         judged = any(a.signal.name == "class_gradients" for a in asks)
         self._auxiliary = auxiliary_set(world.validation) if judged else None
@@ -47,7 +44,8 @@ class Collector:
         world = self._world
         deadline = math.inf if world.settings.deadline is None else world.settings.deadline
         upload = world.megabytes * (2 if "gradient" in self._wants else 1)
-        durations = world.durations(ids, world.steps(world.clients, ids), world.megabytes + upload, index)
+        usual = world.durations(ids, world.steps(world.clients, ids), world.megabytes + upload, index)
+        durations = self._watch.seconds(index, ids, usual)
         silent = world.silent(ids, index, "reply")
         late = ~silent & (durations > deadline)
         failed = {int(i): "no reply" for i in ids[silent]} | {int(i): "late" for i in ids[late]}
@@ -80,8 +78,8 @@ class Collector:
         for value in replies.signals.values():
             finite &= np.isfinite(value).reshape(len(value), -1).all(axis=1)
         refused = {int(i): "not finite" for i in replies.ids[~finite]}
-        if self._inspect is not None and finite.any():
-            refused |= self._inspect(index, replies.only(finite))
+        if finite.any():
+            refused |= self._watch.inspect(index, replies.only(finite))
         return ~np.isin(replies.ids, list(refused)), refused
 
     def _local_models(self, model: np.ndarray, ids: Ids, index: int, durations: np.ndarray) -> Replies:
@@ -91,13 +89,13 @@ class Collector:
         models = world.weather.spoil(trained.models, ids, index)
         told = believable(world.weather.told(durations, ids, index), durations)
         have = {**trained.signals, "local_steps": trained.local_steps, "duration": told}
-        if "update" in wants:
-            have["update"] = models - model
-        signals = {name: have[name] for name in wants}
+        own = {name: have[name] for name in wants if name != "update"}
+        sizes = self._watch.sizes(ids)
+        replies = self._watch.reply(index, Replies(ids, model, models, sizes, trained.local_steps, own))
+        signals = {name: replies.updates if name == "update" else replies.signals[name] for name in wants}
         if self._auxiliary is not None:  # taken here, so that a model whose scores overflow is set aside with its reply
-            signals["class_gradients"] = world.backend.class_gradients(models, self._auxiliary)
-        sizes = world.clients.of("num_examples", ids)
-        return Replies(ids, model, models, sizes, trained.local_steps, signals)
+            signals["class_gradients"] = world.backend.class_gradients(replies.models, self._auxiliary)
+        return replace(replies, signals=signals)
 
 
 def believable(told: np.ndarray, elapsed: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from callup.core.per_client import PerClient
 from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Feedback, Plan, Replies, Round, Selection
-from callup.core.verify import ask, check_size, kept
+from callup.core.verify import check_size, kept
 from callup.journal import crash
 from callup.journal.turns import Turn, digest
 from callup.simulation.collect import Collector
@@ -29,6 +29,7 @@ from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.settings import settings as make_settings
 from callup.simulation.supply import Prober, supply
+from callup.simulation.watch import Watch
 from callup.simulation.world import World
 
 Listener = Callable[[RoundRecord], None]
@@ -46,13 +47,14 @@ class Engine:
         self.world = World(settings)
         check_size(self.selector, len(self.world.clients))
         self.asks = supply(self.selector, filtered=self.filter is not None)
-        self.profile = self.world.profile(a.signal.name for a in self.asks if a.time == "profile")
-        self.visible = self._enrolled(1)
         plan = Plan(settings.k, settings.rounds, self.world.classes)
+        self.watch = Watch(settings.guard, settings.adversary, self.selector, self.world.clients, plan, settings.seed)
+        self.profile = self.watch.profile(self.world.profile(a.signal.name for a in self.asks if a.time == "profile"))
+        self.visible = self._enrolled(1)
         for role, method in self._methods():
             method.start(self.visible, plan, stream(settings.seed, "start", role))
         self.model = self.world.start_model
-        self.collector = Collector(self.world, self.asks)
+        self.collector = Collector(self.world, self.asks, self.watch)
         self.history: list[RoundRecord] = []
         self.turn: Turn | None = None
         """The last round as the selector met it."""
@@ -73,7 +75,7 @@ class Engine:
         """All that the next round depends on, as arrays; `restore` continues from it bit by bit."""
         own = {"model": self.model, "clock": np.array(self.clock), "seen": self.seen}
         own |= {f"participations.{part}": array for part, array in self.collector.participations.state().items()}
-        for role, method in self._methods():
+        for role, method in [*self._methods(), *self.watch.methods()]:
             own |= {f"{role}.{name}": array for name, array in method.state().items()}
         return own
 
@@ -83,7 +85,7 @@ class Engine:
         for key, array in state.items():
             role, _, name = key.partition(".")
             parts.setdefault(role, {})[name] = np.asarray(array)
-        for role, method in self._methods():
+        for role, method in [*self._methods(), *self.watch.methods()]:
             method.load(parts[role])
         self.collector.participations = PerClient.from_state(parts["participations"])
         self.model = np.array(state["model"])
@@ -92,7 +94,7 @@ class Engine:
         self.visible = self._enrolled(max(len(self.history), 1))
 
     def result(self) -> Run:
-        states = {role: method.state() for role, method in self._methods()}
+        states = {role: method.state() for role, method in [*self._methods(), *self.watch.methods()]}
         return Run(self.settings.plain(), self.world.clients, tuple(self.history), self.model, states)
 
     def _methods(self) -> Iterator[tuple[str, Method]]:
@@ -108,11 +110,11 @@ class Engine:
         """One round, in the one order there is."""
         settings, world, ledger = self.settings, self.world, Ledger()
         self._enrol(index)
-        prober = Prober(world, self.model, self.asks, index, ledger)
-        available = world.available(index)
-        now = Round(index, available, self.visible, stream(settings.seed, "select", index), prober.ask)
-        wanted = self._wanted()
-        selection = ask(self.selector, now, wanted)
+        prober = Prober(world, self.model, self.asks, index, ledger, self.watch)
+        wanted, available = self._wanted(), world.available(index)
+        admitted = self.watch.admit(index, available, wanted)
+        now = Round(index, admitted, self.visible, stream(settings.seed, "select", index), prober.ask)
+        selection = self.watch.ask(self.selector, now, wanted, available)
         crash.point("after-select")
         needed = len(selection.ids) if self.selector.card.takes_everyone else settings.k
         came = self.collector.collect(self.model, selection.ids, needed, index, ledger)
@@ -126,11 +128,13 @@ class Engine:
             used = kept(self.filter, replies, bench)
         self._average(replies, used, selection, index)
         crash.point("after-average")
-        signals = {**replies.signals, **self._server_signals(replies, used, bench, index)}
+        signals = {name: self.watch.heard(name, replies.ids, value) for name, value in replies.signals.items()}
+        signals |= self._server_signals(replies, used, bench, index)
         rng = stream(settings.seed, "update", index)
         heard, notes = prober.heard, selection.notes
         feedback = Feedback(index, replies.ids, signals, self.visible, came.failed, heard, notes, rng)
         self.selector.update(feedback)
+        told = self.watch.learn(available, wanted, selection, replies, feedback)
         crash.point("after-update")
         self.turn = Turn(now, wanted, selection, feedback)
         self.clock += seconds
@@ -144,6 +148,7 @@ class Engine:
             abandoned=abandoned,
             digest=digest(selection.ids),
             notes={name: float(value) for name, value in notes.items()},
+            guard=told,
             seconds=seconds,
             clock=self.clock,
             ledger=ledger,
@@ -170,6 +175,7 @@ class Engine:
             if not np.array_equal(now.ids, self.visible.ids):
                 self.visible = now
                 self.selector.roster(now, stream(self.settings.seed, "roster", index))
+                self.watch.roster(now.ids)
 
     def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int) -> None:
         if used.any():

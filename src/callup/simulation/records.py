@@ -97,6 +97,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("qcid", "accuracy", "loss", "validation_accuracy", "validation_loss"), _maybe),
     "recall": lambda value: value is None or _list(_maybe)(value),
     "notes": _table(_number),
+    "guard": _list(_text),
     **dict.fromkeys(("seconds", "clock"), _number),
     "ledger": _table(_count),
 }

@@ -53,6 +53,8 @@ class RoundRecord:
     validation_accuracy: float | None = None
     validation_loss: float | None = None
     notes: dict[str, float] = field(default_factory=dict)
+    guard: list[str] = field(default_factory=list)
+    """What the guard did in this round and on what evidence, in sentences."""
     seconds: float = 0.0
     """Simulated length of the round."""
     clock: float = 0.0

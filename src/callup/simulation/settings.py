@@ -44,6 +44,10 @@ class Settings:
     """Chance that a client asked does not reply."""
     faults: tuple[str, ...] = ()
     """What else goes wrong, e.g. ["stragglers:chance=0.1", "corrupted:kind=nan"]; `callup list faults`."""
+    guard: str = "off"
+    """`on`, or with settings such as `on:cap=1.5,pool=0.5`: checks reports and caps how often anybody is called."""
+    adversary: str | None = None
+    """Clients that lie, e.g. `inflated-loss:share=0.2`."""
     fingerprint_bits: int = 64
     """Length of the SimHash a client sends where a selector asks for features."""
     evaluate_every: int = 1

@@ -12,6 +12,7 @@ from callup.core.selector import Selector
 from callup.core.signals import Ask, Time, signal
 from callup.simulation.contribution import measure_of
 from callup.simulation.run import Ledger
+from callup.simulation.watch import Watch
 from callup.simulation.world import World
 
 _SUPPLIED: dict[Time, set[str]] = {
@@ -39,8 +40,10 @@ def supply(selector: Selector, *, filtered: bool) -> list[Ask]:
 class Prober:
     """Answers one round's probes, prices them and remembers what was heard."""
 
-    def __init__(self, world: World, model: np.ndarray, asks: list[Ask], index: int, ledger: Ledger) -> None:
-        self._world, self._model, self._index, self._ledger = world, model, index, ledger
+    def __init__(
+        self, world: World, model: np.ndarray, asks: list[Ask], index: int, ledger: Ledger, watch: Watch
+    ) -> None:
+        self._world, self._model, self._index, self._ledger, self._watch = world, model, index, ledger, watch
         self._declared = {ask.signal.name for ask in asks if ask.time == "probe"}
         self.heard: dict[str, tuple[Ids, np.ndarray]] = {}
         self.seconds = 0.0
@@ -50,11 +53,13 @@ class Prober:
             raise ContractError(f"a selector probed '{name}' without declaring it; declared: {sorted(self._declared)}")
         world = self._world
         answers = world.backend.probe(self._model, name, ids, self._index).astype(np.float64)
+        answers = self._watch.answer(self._index, name, ids, answers)
         silent = world.silent(ids, self._index, f"probe {name}")
         # An answer that cannot be true counts as none.
         sound = np.isfinite(answers) & (answers >= (-np.inf if (low := signal(name).lowest) is None else low))
         silent |= ~sound.reshape(len(ids), -1).all(axis=1)
-        answers[silent] = np.nan
+        answers = np.where(silent if answers.ndim == 1 else silent[:, None], np.nan, answers)
+        answers = self._watch.heard(name, ids, answers)
         sizes = world.clients.of("num_examples", ids)
         passes = np.array([1 if name == "batch_loss" else math.ceil(n / world.local.batch) for n in sizes])
         upload = world.megabytes if name == "gradient" else 0.0
