@@ -130,7 +130,7 @@ def test_stack_exchange_posts(tmp_path: Path) -> None:
             "PostTypeId": "1",
             "OwnerUserId": "7",
             "CreationDate": "2011-01-01T00:00:00.000",
-            "Body": "<p>Why does <code>ls</code> &lt;hang&gt; &amp; die?</p><pre><code>rm\nall</code></pre><p>Thanks</p>",
+            "Body": "<p>Why does <code>ls</code> &lt;hang&gt; &amp; die?</p><pre>rm\nall</pre><p>Thanks</p>",
         },
         {"Id": "2", "PostTypeId": "2", "OwnerUserId": "8", "Body": "<p>No idea.</p>"},
         {"Id": "3", "PostTypeId": "5", "OwnerUserId": "8", "Body": "<p>A tag's page.</p>"},
