@@ -26,7 +26,7 @@ class World:
         self.settings, self.seed = settings, settings.seed
         task = TASKS.make(settings.task).load()
         self.local = settings.training(task.local)
-        labels, self.classes = task.data.train.y, task.data.classes
+        labels, self.classes = task.data.train.labels, task.data.classes
         scheme = PARTITIONS.make(settings.partition)
         shards = scheme.split(labels, self.classes, stream(self.seed, "partition"), task.data.owners)
         self.backend = make_backend(
