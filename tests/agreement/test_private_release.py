@@ -45,7 +45,8 @@ def test_neighbours_cannot_be_told_apart_beyond_epsilon():
     runs, epsilon = 3000, 1.0
 
     def law(counts, at):
-        return Counter(tuple(noised(np.array(counts), at).tolist()) for _ in range(runs))
+        noise = iter(opendp_laplace(np.zeros(2 * runs, np.int64), 2 / at).reshape(runs, 2))
+        return Counter(tuple(noised(np.array(counts), at, lambda row, _: row + next(noise))) for _ in range(runs))
 
     def excess(at):
         a, b = law([2, 1], at), law([1, 2], at)
@@ -156,7 +157,7 @@ def test_a_ledger_holds_no_true_counts_and_belongs_to_one_client(tmp_path):
     released = Ledger(tmp_path, client=1).release("v1", counts, 0.01)  # noise of scale 200: no count survives by chance
     path = next(tmp_path.glob("*.release"))
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert lines == [{"client": 1, "version": "v1", "epsilon": 0.01}, {"released": released.tolist()}]
+    assert lines == [{"client": 1, "version": "v1", "kind": "counts", "epsilon": 0.01}, {"released": released.tolist()}]
     assert path.stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="is the ledger of client 1, not of 2"):
         Ledger(tmp_path, client=2).release("v2", counts, 1.0)

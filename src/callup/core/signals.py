@@ -126,6 +126,15 @@ _ALL = (
         "label shares and more; incompatible with secure aggregation",
     ),
     Signal(
+        "skewness",
+        ("reply",),
+        "number",
+        "how far the client's gradient lies from the mean of the cohort's, worked out by the client itself",
+        "one number; works under secure aggregation",
+        "one pass over the data, one more exchange for the mean",
+        lowest=0,
+    ),
+    Signal(
         "kept",
         ("server",),
         "number",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from callup.core.errors import InputError, UsageError
 from callup.privacy.counts import whole_counts
+from callup.privacy.fingerprints import check_bits, randomised
 from callup.privacy.modes import check_epsilon
 from callup.privacy.release import accounted_epsilon, noised
 
@@ -34,15 +35,34 @@ class Ledger:
 
     def release(self, version: str, counts: Sequence[float] | np.ndarray, epsilon: float) -> np.ndarray:
         """Noised counts of this data version. A second call for the same version is refused."""
-        whole, path = whole_counts(counts, self._client), self._path(version)
-        spent = self.spent
-        if self._budget is not None and spent + check_epsilon(epsilon) > self._budget * (1 + 1e-12):
+        whole = whole_counts(counts, self._client)
+        # What OpenDP itself says it costs; without OpenDP it ends here, and nothing is spent.
+        return self._once("counts", version, accounted_epsilon(epsilon), lambda: noised(whole, epsilon))
+
+    def release_bits(self, version: str, fingerprint: np.ndarray, epsilon: float) -> np.ndarray:
+        """A fingerprint with randomised bits, once for a data version."""
+        check_bits(fingerprint)
+        return self._once("bits", version, check_epsilon(epsilon), lambda: randomised(fingerprint, epsilon))
+
+    def released(self, version: str, kind: str = "counts") -> np.ndarray:
+        """What was released for this data version, to be sent again as it was; kind: counts or bits."""
+        path = self._path(version, kind)
+        if not path.exists():
+            raise InputError(f"client {self._client}: data version '{version}' was not released yet")
+        lines = _read(path)
+        if len(lines) < 2:
+            raise InputError(
+                f"client {self._client}: the release of data version '{version}' was cut off and counts as spent"
+            )
+        return np.array(lines[1]["released"], np.int64)
+
+    def _once(self, kind: str, version: str, epsilon: float, draw: Callable[[], np.ndarray]) -> np.ndarray:
+        path, spent = self._path(version, kind), self.spent
+        if self._budget is not None and spent + epsilon > self._budget * (1 + 1e-12):
             raise InputError(
                 f"client {self._client}: a release at epsilon {epsilon:g} would exceed the budget of "
                 f"{self._budget:g}, of which {spent:g} is spent"
             )
-        # What OpenDP itself says it costs; without OpenDP it ends here, and nothing is spent.
-        facts = {"client": self._client, "version": version, "epsilon": accounted_epsilon(epsilon)}
         try:
             # Exclusive: of two processes that race, one gets the file. What was begun counts as spent, also after a
             # crash: better to lose a release than to make two.
@@ -53,23 +73,11 @@ class Ledger:
                 f"or release a new data version when the data has changed"
             ) from error
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            _write(file, facts)
-            released = noised(whole, epsilon)
+            _write(file, {"client": self._client, "version": version, "kind": kind, "epsilon": epsilon})
+            released = draw()
             _write(file, {"released": released.tolist()})
         _sync(self._folder)
         return released
-
-    def released(self, version: str) -> np.ndarray:
-        """What was released for this data version, to be sent again as it was."""
-        path = self._path(version)
-        if not path.exists():
-            raise InputError(f"client {self._client}: data version '{version}' was not released yet")
-        lines = _read(path)
-        if len(lines) < 2:
-            raise InputError(
-                f"client {self._client}: the release of data version '{version}' was cut off and counts as spent"
-            )
-        return np.array(lines[1]["released"], np.int64)
 
     @property
     def spent(self) -> float:
@@ -91,10 +99,10 @@ class Ledger:
                 raise InputError(f"{self._folder} is the ledger of client {lines[0]['client']}, not of {self._client}")
             yield lines
 
-    def _path(self, version: str) -> Path:
+    def _path(self, version: str, kind: str) -> Path:
         if not isinstance(version, str) or not version.strip():
             raise UsageError(f"a data version is a name such as '2026-11', got {version!r}")
-        return self._folder / f"{hashlib.sha256(version.encode()).hexdigest()[:32]}.release"
+        return self._folder / f"{hashlib.sha256(f'{kind} {version}'.encode()).hexdigest()[:32]}.release"
 
 
 def _write(file: Any, entry: dict[str, Any]) -> None:

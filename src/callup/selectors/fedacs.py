@@ -25,7 +25,7 @@ _BLOCK = 1 << 18  # Beta draws at a time: 2 MB
 @SELECTORS.add(
     "fedacs",
     paper="Wang, Zhu, Wang, Han, IWQoS 2021",
-    needs=("gradient|update", "num_examples?"),
+    needs=("gradient|update|skewness", "num_examples?"),
     presets={"windowed": {"history": 5}},
     cost="O(pool N^2) Beta draws while that is small, then O(N)",
 )
@@ -42,8 +42,9 @@ class FedAcs(Selector):
 
     pool: the paper's lambda, the share of available clients that form the pool; 1 is random selection, k/N always takes
     the likely winners. eta: what a duel counts. insight: gradient is one full-batch step at the received model; update
-    is the result of local training, free of extra work and outside the theory. size_aware: the distance grows with the
-    square root of a client's samples, and tells rather how surely than how much the client is skewed. history:
+    is the result of local training, free of extra work and outside the theory; with skewness every client works out its
+    own distance from the mean, so that the server need not see a single gradient. size_aware: the distance grows with
+    the square root of a client's samples, and tells rather how surely than how much the client is skewed. history:
     participants duel also with the last rewards of so many rounds before, and a duel counts eta/history. redraw: exact
     draws theta anew for each place in the pool and refuses federations that need more than two million draws, 2,236
     clients at pool=0.4; single draws once, which explores less; auto is exact up to there.
@@ -62,7 +63,7 @@ class FedAcs(Selector):
 
     pool: float = 0.4
     eta: float = 1.0
-    insight: Literal["gradient", "update"] = "gradient"
+    insight: Literal["gradient", "update", "skewness"] = "gradient"
     redraw: Literal["exact", "single", "auto"] = "auto"
     size_aware: bool = False
     history: int = 0
@@ -154,6 +155,9 @@ class FedAcs(Selector):
         if len(feedback.ids) < 2:
             return np.empty(0)
         sizes = feedback.clients.of("num_examples", feedback.ids) if self.size_aware else None
+        if self.insight == "skewness":
+            far = feedback.signals["skewness"]
+            return draws.quantised(-far if sizes is None else -far * np.sqrt(sizes))
         return draws.quantised(skewness.rewards(feedback.signals[self.insight], sizes))
 
     def _remembered(self, feedback: Feedback) -> np.ndarray:
