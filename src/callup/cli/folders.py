@@ -131,11 +131,15 @@ def _index(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
     names, command = values.get("runs"), values.get("command")
-    if not isinstance(command, str) or not isinstance(names, list) or not all(_inside(name) for name in names):
+    home = path.parent.resolve()
+    if not isinstance(command, str) or not isinstance(names, list) or not all(_inside(home, name) for name in names):
         raise InputError(f"{path} is damaged: it must name a command and the runs below this folder")
     return values
 
 
-def _inside(name: object) -> bool:
-    """A plain relative path: an index that came from elsewhere must not point out of its folder."""
-    return isinstance(name, str) and not Path(name).is_absolute() and ".." not in Path(name).parts
+def _inside(home: Path, name: object) -> bool:
+    """A plain name below this folder: an index that came from elsewhere must not point out of it, by links neither."""
+    if not isinstance(name, str) or not name.isprintable() or ".." in Path(name).parts:
+        return False
+    place = (home / name).resolve()
+    return place != home and place.is_relative_to(home)
