@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from callup import __version__
-from callup.cli import audit, race, report, reproduce, resume, selftest, show, verify
+from callup.cli import audit, flower, race, report, reproduce, resume, selftest, show, verify
 from callup.cli import list as listing
 from callup.cli import run as running
 from callup.cli.failures import explain
@@ -45,6 +45,7 @@ app.command("report")(report.report)
 app.command("selftest")(selftest.selftest)
 app.command("reproduce")(reproduce.reproduce)
 app.command("audit")(audit.audit)
+app.add_typer(flower.app, name="flower")
 
 
 def _print_version(wanted: bool) -> None:
