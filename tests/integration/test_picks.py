@@ -50,7 +50,7 @@ def test_who_learns_from_training_is_refused(selector: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"filter": "cmfl"}, {"lost": 0.1}, {"overcommit": 1.3}, {"deadline": 5.0}, {"quorum": 0.5}]
+    "change", [{"filter": "cmfl"}, {"lost": 0.1}, {"overcommit": 1.3}, {"deadline": 5.0}, {"guard": "on"}]
 )
 def test_what_depends_on_replies_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"{next(iter(change))} is .* picks alone have no replies"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from callup.core.randomness import stream
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round
 from callup.core.verify import ask, check_size
+from callup.journal.turns import digest
 from callup.partition.scheme import PARTITIONS
 from callup.simulation.availability import AVAILABILITIES
 from callup.simulation.run import RoundRecord, Run
@@ -24,7 +25,10 @@ from callup.simulation.supply import supply
 from callup.simulation.task import TASKS
 
 _KNOWN = ("num_examples", "label_counts")
-_NEEDS_REPLIES = ("filter", "overcommit", "deadline", "quorum", "lost", "faults")
+# Settings of a run that cohorts hang on, or that make no difference to them. Any other must be at its default.
+_MATTERS = ("task", "partition", "selector", "k", "rounds", "seed", "availability")
+_NO_MATTER = ("latency", "average", "backend", "workers", "fingerprint_bits", "local")
+_REPORTING = ("evaluate_every", "target", "scenario", "rare_classes")
 
 
 def play_picks(selector: str | Selector = "random", **values: Any) -> Run:
@@ -32,7 +36,7 @@ def play_picks(selector: str | Selector = "random", **values: Any) -> Run:
 
     Clients, availability and the selector's luck come from the same streams, so the cohorts are the real run's, round
     for round. A selector that asks for more than sizes and labels is refused, and so is everything that depends on
-    replies: a filter, over-commit, deadlines, losses.
+    replies: a filter, over-commit, deadlines, losses, the guard.
     """
     chooser = SELECTORS.make(selector)
     settings = make_settings(selector=selector if isinstance(selector, str) else chooser.spec, **values)
@@ -81,9 +85,10 @@ def _columns(chooser: Selector) -> list[str]:
 
 
 def _check(settings: Settings) -> None:
-    plain = Settings()
-    for name in _NEEDS_REPLIES:
-        if (asked := getattr(settings, name)) != getattr(plain, name):
+    usual = Settings()
+    for name in (f.name for f in fields(settings)):
+        asked = getattr(settings, name)
+        if name not in (*_MATTERS, *_NO_MATTER, *_REPORTING) and asked != getattr(usual, name):
             raise UsageError(f"{name} is {asked}, and picks alone have no replies; leave it out or play the whole run")
 
 
@@ -96,7 +101,7 @@ def _record(index: int, online: int, ids: np.ndarray, notes: Any, clients: Clien
         used=ids.tolist(),
         kept=ids.tolist(),
         failed={},
-        digest=hashlib.sha256(ids.astype("<i8").tobytes()).hexdigest()[:16],
+        digest=digest(ids),
         qcid=float(qcid(counts)) if counts.any() else None,
         class_counts=counts.astype(int).tolist(),
         notes={name: float(value) for name, value in notes.items()},
