@@ -43,7 +43,7 @@ class Cifar10Vgg11(Task):
     """CIFAR-10 with the eleven-layer VGG that FedCM trains, eight layers of filters and three of units; needs torch.
 
     `width` is the number of filters in the first layer; the others follow. A round of FedCM's world, 8 clients of 2,250
-    pictures and 5 epochs, takes one core 46 seconds at width 8, two minutes at 16 and half an hour at 64, which is full
+    pictures and 5 epochs, takes one core about 45 seconds at width 8, two minutes at 16 and half an hour at 64, full
     size. Pictures are those of cifar10-cnn.
 
     norm=none is the published network. With norm=batch the running means and variances are averaged like weights, over
