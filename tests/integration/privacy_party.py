@@ -38,7 +38,7 @@ def selector(facts):
 
 
 def server(facts):
-    from callup.privacy.remote import ServerParty
+    from callup.privacy.serving import ServerParty
 
     party = ServerParty(facts["spec"], functools.partial(exchange, tuple(facts["selector"])))
     sizes = Clients(facts["ids"], num_examples=facts["sizes"])

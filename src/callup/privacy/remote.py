@@ -9,12 +9,10 @@ import numpy as np
 
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
-from callup.core.errors import ContractError
 from callup.core.selector import Selector
 from callup.core.signals import Needs
 from callup.core.spec import parse_spec
 from callup.core.types import Feedback, Plan, Round, Selection
-from callup.privacy.multiplier import Multiplier
 from callup.privacy.wire import Message
 
 Exchange = Callable[[bytes], bytes]
@@ -64,33 +62,3 @@ class RemoteSelector(Selector):
 
     def _ask(self, kind: str, facts: dict[str, object], answer: str) -> Message:
         return Message.decode(self.exchange(Message(kind, facts).encode()), answer)
-
-
-class ServerParty:
-    """The server: takes shares, multiplies, and asks for cohorts. It never holds a key that decrypts, nor a count."""
-
-    def __init__(self, spec: str, exchange: Exchange) -> None:
-        self._exchange = exchange
-        self._multiplier = Multiplier(exchange(Message("hello").encode()))
-        self.selector = RemoteSelector(spec, exchange)
-
-    @property
-    def client_terms(self) -> bytes:
-        """What clients need to know."""
-        return self._multiplier.terms.for_client().encode()
-
-    def take(self, share: bytes) -> int:
-        """One client's share."""
-        return self._multiplier.shares.take(share)
-
-    def pass_on(self, sealed: bytes) -> None:
-        """One client's sealed share for the selector, which the server cannot read."""
-        Message.decode(self._exchange(sealed), "taken")
-
-    def compute(self) -> list[int]:
-        """The inner products, at the selector; returns whose they are."""
-        tiles = self._multiplier.tiles(self._exchange(self._multiplier.present()))
-        ready = Message.decode(self._exchange(tiles), "ready").numbers("ids")
-        if not set(ready) <= set(self._multiplier.shares.ids):
-            raise ContractError("the selector speaks of clients whose shares are not here")
-        return ready
