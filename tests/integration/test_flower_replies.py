@@ -193,7 +193,7 @@ def test_an_exception_in_the_client_is_one_lost_reply() -> None:
 
     strategy, _ = play(mod)
     assert "out of battery" in strategy.history[0]["failed"]["3"]
-    assert strategy.session.crew.quarantine.strikes == {}  # bad luck is no fault
+    assert strategy.session.watch.quarantine.strikes == {}  # bad luck is no fault
 
 
 def test_all_replies_bad_leaves_the_model_and_the_run_alone() -> None:
@@ -235,7 +235,7 @@ def test_a_fifth_of_liars_are_out_after_two_appearances_and_selection_goes_on() 
 
 def test_quarantine_ends() -> None:
     strategy = Selecting(FedAvg(fraction_evaluate=0.0), "all", k=NODES)
-    strategy.session.crew.quarantine.rounds = 2
+    strategy.session.watch.quarantine.rounds = 2
     with server_task():
         grid = LocalGrid(flower_app.answering_app(bad_mod(ROWS["nan weights"][0], BAD)), NODES)
         strategy.start(grid, flower_app.model(), num_rounds=6)

@@ -10,6 +10,7 @@ from flwr.app import ArrayRecord, Message
 
 from callup.core.clients import Clients
 from callup.core.errors import MissingSignal
+from callup.core.index import Ids
 from callup.core.types import Replies, Round, Selection
 from callup.flower import wire
 from callup.flower.exchange import Exchange
@@ -26,6 +27,8 @@ class Called:
     now: Round
     everything: Clients
     """All that is known of clients; the selector saw what it had asked for."""
+    online: Ids
+    """Who was there, idle and allowed; the guard may have admitted fewer."""
     selection: Selection
     asked_for: int
     """How many the selector was told to name."""

@@ -9,7 +9,6 @@ from flwr.serverapp import Grid
 from callup.core.errors import CallupError, ContractError
 from callup.core.randomness import stream
 from callup.core.types import Round
-from callup.core.verify import ask
 from callup.flower import wire
 from callup.flower.called import Called
 from callup.flower.crew import Muster
@@ -24,7 +23,7 @@ _AT_SERVER = {"duration", "update"}  # facts of a reply that no client sends
 def call(session: Session, index: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid) -> Called:
     """Chooses and writes the messages; nothing has been sent for training yet."""
     least = session.least()
-    muster = session.crew.muster(grid, index, least)
+    muster = session.crew.muster(grid, least)
     if muster is None:
         online = len(list(grid.get_node_ids()))
         raise CallupError(
@@ -45,16 +44,21 @@ def call(session: Session, index: int, arrays: ArrayRecord, config: ConfigRecord
 
 def _choose(session: Session, muster: Muster, index: int, arrays: ArrayRecord, grid: Grid) -> Called:
     options, roster, asks = session.options, session.crew.known.roster, session.crew.asks or []
-    prober = Prober(grid, roster, arrays, asks, index, options.deadline)
-    now = Round(index, muster.available, muster.clients, stream(options.seed, "select", index), prober.ask)
+    prober = Prober(grid, roster, arrays, asks, index, options.deadline, session.watch.heard)
     number = session.how_many()
-    selection = ask(session.selector, now, number)
+    out = session.watch.out(index, muster.available)
+    online = np.array([client for client in muster.available if client not in out], np.int64)
+    admitted = session.watch.admit(index, online, number)
+    visible = muster.clients if session.visible is None else session.visible
+    now = Round(index, admitted, visible, stream(options.seed, "select", index), prober.ask)
+    selection = session.watch.ask(session.selector, now, number, online)
     wanted = [a.signal.name for a in asks if a.time == "reply" and a.signal.name not in _AT_SERVER]
     if session.judge.needs_steps and "local_steps" not in wanted:
         wanted.append("local_steps")
     return Called(
         now=now,
         everything=muster.everything,
+        online=online,
         selection=selection,
         asked_for=number,
         needed=len(selection.ids) if session.selector.card.takes_everyone else min(options.k, len(selection.ids)),

@@ -16,6 +16,7 @@ from callup.flower.models import flat, shaped
 from callup.flower.replies import GoodReply
 from callup.flower.session import Session
 from callup.flower.story import Story
+from callup.flower.watching import tell
 
 Averaged = tuple[ArrayRecord | None, MetricRecord | None]
 
@@ -23,7 +24,10 @@ Averaged = tuple[ArrayRecord | None, MetricRecord | None]
 def close(session: Session, called: Called, story: Story) -> Averaged:
     """The next model and the metrics of training, or nothing when the round was in vain."""
     used = called.close()
-    _account(session, called, story.index)
+    refused = session.watch.inspect(as_replies(used, called.vector), called.everything)
+    called.failed |= refused
+    used = [reply for reply in used if reply.client not in refused]
+    _account(session, called)
     quorum = session.options.quorum
     if len(used) < quorum:
         story.abandoned = f"{len(used)} good replies, a quorum of {quorum} is needed"
@@ -33,19 +37,9 @@ def close(session: Session, called: Called, story: Story) -> Averaged:
     return _learned(session, called, used, story)
 
 
-def _account(session: Session, called: Called, index: int) -> None:
-    """Strikes, drop-out and who is still at work."""
-    crew, name = session.crew, session.crew.known.roster.name
-    for client, reason in called.blamed.items():
-        out = crew.quarantine.strike(client, index, reason)
-        log(WARNING, "callup: a reply of client %s is set aside: %s", name(client), reason)
-        if out:
-            log(
-                WARNING,
-                "callup: client %s is in quarantine until round %d",
-                name(client),
-                crew.quarantine.until[client],
-            )
+def _account(session: Session, called: Called) -> None:
+    """Drop-out, and who is still at work."""
+    crew = session.crew
     silent = {c for c, reason in called.failed.items() if reason == NO_REPLY or reason.startswith("error")}
     spared = {c for c, reason in called.failed.items() if reason == NOT_NEEDED}
     session.asked += len(called.nodes) - len(spared)
@@ -63,11 +57,15 @@ def _learned(session: Session, called: Called, used: list[GoodReply], story: Sto
     replies = as_replies(used, called.vector)
     keep, facts = session.judge.judge(story.index, replies, called.selection, called.everything, called.start, asks)
     declared = {a.signal.name for a in asks if a.time == "reply"}
-    signals = {name: value for name, value in replies.signals.items() if name in declared}
+    signals = {
+        name: session.watch.heard(name, replies.ids, value)
+        for name, value in replies.signals.items()
+        if name in declared
+    }
     if "duration" in declared:
         signals["duration"] = np.array([reply.seconds for reply in used])
     if "update" in declared:
-        signals["update"] = replies.updates
+        signals["update"] = session.watch.heard("update", replies.ids, replies.updates)
     feedback = Feedback(
         index=story.index,
         ids=replies.ids,
@@ -84,6 +82,16 @@ def _learned(session: Session, called: Called, used: list[GoodReply], story: Sto
     if session.judge.needs_models:
         session.judge.learn(replies, keep, called.vector if arrays is None else flat(arrays))
     session.selector.update(feedback)
+    story.guard = session.watch.learn(
+        story.index,
+        called.online,
+        called.asked_for,
+        called.selection,
+        called.probed,
+        called.blamed,
+        session.crew.known.roster,
+    )
+    tell(story.guard)
     story.tell(called, feedback, kept)
     return arrays, metrics
 

@@ -1,4 +1,4 @@
-"""Who can be chosen now: nodes that are online, known, idle, allowed and not in quarantine, as a table of clients."""
+"""Who can be chosen now: nodes that are online, known, idle and allowed, as a table of clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from callup.core.signals import Ask
 from callup.flower.busy import Busy
 from callup.flower.greeting import Acquaintances, Card, settle, table
 from callup.flower.options import Options
-from callup.flower.quarantine import Quarantine
 
 _PAUSE = 0.5
 
@@ -45,12 +44,11 @@ class Crew:
         self._wanted = list(dict.fromkeys([*selector.needs.names("profile"), *profile]))
         self.known = Acquaintances()
         self.busy = Busy()
-        self.quarantine = Quarantine(options.strikes)
         self.asks: list[Ask] | None = None
         self.left_out: dict[int, str] = {}
         self._table: Clients | None = None
 
-    def muster(self, grid: Grid, index: int, least: int) -> Muster | None:
+    def muster(self, grid: Grid, least: int) -> Muster | None:
         """Who may be chosen in this round; None if it is too few even after waiting."""
         online = self._wait(lambda: list(grid.get_node_ids()), least)
         busy = self.busy.nodes(grid)
@@ -61,9 +59,8 @@ class Crew:
         changed = self._learn(new) if new or self._table is None else False
         if self._table is None:
             return None
-        out = self.quarantine.out(index)
         clients = {self.known.roster.client(node) for node in online if node not in busy}
-        free = [c for c in clients if c is not None and c not in out and self._allowed(c)]
+        free = [c for c in clients if c is not None and self._allowed(c)]
         here = np.array(sorted(c for c in free if c in self._table.ids), np.int64)
         return Muster(self._table, self._visible(self._table), here, changed)
 

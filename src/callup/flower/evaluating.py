@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from logging import WARNING
 
+import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common import log
 from flwr.serverapp import Grid
@@ -24,9 +25,11 @@ def ask_to_evaluate(
     if fraction == 0:
         return []
     crew, roster = session.crew, session.crew.known.roster
-    busy, out = crew.busy.nodes(grid), crew.quarantine.out(index)
-    idle = {roster.client(node): node for node in grid.get_node_ids() if node not in busy}
-    ready = {client: node for client, node in idle.items() if client is not None and client not in out}
+    busy = crew.busy.nodes(grid)
+    known = {roster.client(node): node for node in grid.get_node_ids() if node not in busy}
+    idle = {client: node for client, node in known.items() if client is not None}
+    out = session.watch.out(index, np.array(sorted(idle), np.int64))
+    ready = {client: node for client, node in idle.items() if client not in out}
     least = int(setting(session.strategy, "min_evaluate_nodes", 1))
     number = min(len(ready), max(int(len(ready) * fraction), least))
     if number == 0:

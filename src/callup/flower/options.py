@@ -11,21 +11,9 @@ from callup.core.errors import UsageError, suggest
 from callup.core.randomness import check_seed
 from callup.core.types import check_k
 
-FROM_CONFIG = (
-    "selector",
-    "k",
-    "seed",
-    "deadline",
-    "quorum",
-    "overcommit",
-    "wait",
-    "filter",
-    "average",
-    "run",
-    "resume",
-)
+_OTHERS = ("selector", "filter", "average", "guard", "run", "resume")
+FROM_CONFIG = (*_OTHERS, "k", "seed", "deadline", "quorum", "overcommit", "wait")
 """Keys of the run config that are read."""
-_OTHERS = ("selector", "filter", "average", "run", "resume")
 
 
 @dataclass(frozen=True)
@@ -69,15 +57,13 @@ class Options:
 
 
 def options_of(config: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
-    """The options, and the settings that are none: selector, filter, average, run and resume.
+    """The options, and the settings that are none: selector, filter, average, guard, run and resume.
 
     `config` is the run config of an app: other keys in it belong to the app, and an empty text means not set.
     """
     found = {name: config[name] for name in FROM_CONFIG if name in config and config[name] != ""}
     found |= {name: value for name, value in given.items() if value is not None}
-    rest: dict[str, Any] = {
-        name: found.pop(name) for name in ("selector", "filter", "average", "run", "resume") if name in found
-    }
+    rest: dict[str, Any] = {name: found.pop(name) for name in _OTHERS if name in found}
     known = Options.__dataclass_fields__
     for name in found:
         if name not in known:

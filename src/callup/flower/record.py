@@ -100,7 +100,7 @@ class Recorder:
             "settings": _settings(session),
             "arrays": list(arrays),
             "roster": session.crew.known.roster.plain(),
-            "quarantine": session.crew.quarantine.plain(),
+            "quarantine": session.watch.quarantine.plain(),
             "counts": [session.asked, session.lost],
         }
         # The snapshot first: one that is ahead of the log is passed over, and the round is then played again.
@@ -135,7 +135,7 @@ def _restore(session: Session, last: Entry, state: Arrays) -> None:
     session.saved = {role: saved[role] for role in session.methods() if role in saved}
     session.asked, session.lost = last.facts["counts"]
     session.crew.known.roster = Roster.from_plain(last.facts["roster"])
-    session.crew.quarantine.load(last.facts["quarantine"])
+    session.watch.quarantine.load(last.facts["quarantine"])
     load_strategy(session.strategy, state)
 
 
@@ -146,6 +146,7 @@ def _settings(session: Session) -> dict[str, Any]:
         "k": options.k,
         "seed": options.seed,
         "strategy": type(session.strategy).__name__,
+        "guard": session.guard,
         **{role: method.spec for role, method in session.judge.methods()},
     }
 

@@ -34,9 +34,9 @@ EvaluateFn = Callable[[int, ArrayRecord], MetricRecord | None]
 class Selecting(Strategy):
     """Wraps a strategy: it averages as before, the selector decides whose replies there are to average.
 
-    `selector` is a name or spec ("fed-cbs:scale=3.5"), a selector, or the run config of the app, whose keys selector,
-    k, seed, deadline, quorum, overcommit, wait, filter, average, run and resume are then read. What is set here goes
-    before what is set there. See `callup.flower.options.Options` for the meaning of each setting.
+    `selector` is a name or spec ("fed-cbs:scale=3.5"), a selector, or the run config of the app. Of a run config the
+    keys selector, k, seed, deadline, quorum, overcommit, wait, filter, average, guard, run and resume are read; what
+    is set here goes before what is set there. `callup.flower.options.Options` says what each setting means.
     """
 
     def __init__(
@@ -49,15 +49,17 @@ class Selecting(Strategy):
         filter: str | Filter | None = None,
         average: str | Average | None = None,
         validation: Judgement | None = None,
+        guard: str | None = None,
         **options: Any,
     ) -> None:
         refuse_schedules(strategy)
         config = dict(selector) if isinstance(selector, Mapping) else {"selector": selector}
-        given = {"run": run, "resume": resume, "filter": filter, "average": average, **options}
+        given = {"run": run, "resume": resume, "filter": filter, "average": average, "guard": guard, **options}
         settings, rest = options_of(config, given)
         judge = Judge(strategy, rest.get("filter"), rest.get("average"), validation, settings.seed)
         self.strategy = strategy
-        self.session = Session(strategy, SELECTORS.make(rest.get("selector", "random")), settings, judge)
+        chosen = SELECTORS.make(rest.get("selector", "random"))
+        self.session = Session(strategy, chosen, settings, judge, str(rest.get("guard", "off")))
         self._recorder = Recorder(rest.get("run"), bool(rest.get("resume")))
         self._called: Called | None = None
         self._story: Story | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from flwr.serverapp.strategy import Strategy
 
 from callup.analytics.overcommit import cautious_dropout, smallest_ask
+from callup.core.clients import Clients
 from callup.core.randomness import stream
 from callup.core.selector import Method, Selector
 from callup.core.types import Plan
@@ -20,6 +21,7 @@ from callup.flower.judging import Judge, check_options
 from callup.flower.options import Options
 from callup.flower.replies import Checks
 from callup.flower.shown import setting
+from callup.flower.watching import Watch
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Session:
     selector: Selector
     options: Options
     judge: Judge
+    guard: str = "off"
     rounds: int | None = None
     """Planned, where it is known."""
     asked: int = 0
@@ -40,13 +43,16 @@ class Session:
     """States by role, to go on from."""
 
     def __post_init__(self) -> None:
+        self.visible: Clients | None = None
+        """The table as the selector sees it."""
         self.trees = type(self.strategy).__name__ == "FedXgbBagging"  # models without a fixed shape
         served = self.judge.served | (ALWAYS - {"update"} if self.trees else ALWAYS)
         self.crew = Crew(self.selector, self.options, served, self.judge.profile)
+        self.watch = Watch(self.guard, self.selector, self.options.strikes, self.options.seed, self.trees)
         self.checks = Checks(setting(self.strategy, "weighted_by_key", "num-examples"), fixed_shapes=not self.trees)
 
     def methods(self) -> dict[str, Method]:
-        return {"selector": self.selector, **dict(self.judge.methods())}
+        return {"selector": self.selector, **dict(self.judge.methods()), **dict(self.watch.methods())}
 
     def least(self) -> int:
         """Nodes to wait for: as many as the strategy wants before the first round, then what a quorum takes."""
@@ -58,13 +64,17 @@ class Session:
         """Starts the methods before the first choice; tells the selector of newcomers later."""
         if self.started:
             if muster.changed:
-                self.selector.roster(muster.clients, stream(self.options.seed, "roster", index))
+                self.watch.roster(muster.everything)
+                self.visible = self.watch.believed(muster.clients)
+                self.selector.roster(self.visible, stream(self.options.seed, "roster", index))
             return
         check_size(self.selector, len(muster.clients))
         check_options(self.crew.asks or ())
         counts = muster.clients.columns.get("label_counts")
         plan = Plan(self.options.k, self.rounds, None if counts is None else counts.shape[1])
-        self.selector.start(muster.clients, plan, stream(self.options.seed, "start", "selector"))
+        self.watch.start(muster.everything, plan)
+        self.visible = self.watch.believed(muster.clients)
+        self.selector.start(self.visible, plan, stream(self.options.seed, "start", "selector"))
         self.judge.start(muster.everything, plan)
         for role, method in self.methods().items():
             if role in self.saved:

@@ -29,6 +29,8 @@ class Story:
     called: Called | None = None
     feedback: Feedback | None = None
     kept: list[int] = field(default_factory=list)
+    guard: list[str] = field(default_factory=list)
+    """What was done about whom, in sentences."""
     metrics: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of training, of evaluation by clients and at the server."""
 
@@ -56,6 +58,7 @@ class Story:
             "loss": _number(server, "loss", "eval_loss", "test_loss"),
             "notes": {name: float(value) for name, value in called.selection.notes.items()},
             "seconds": self.seconds,
+            "guard": list(self.guard),
         }
 
     def line(self, roster: Roster) -> str:
