@@ -62,4 +62,7 @@ def test_a_contradiction_counts_only_where_most_agree() -> None:
     found = np.array([0.9, -0.8, np.nan])
     assert contradicted(found, np.array([0.9] * 9 + [-0.8])).tolist() == [False, True, False]
     assert not contradicted(found, np.array([0.9] * 8)).any()  # too few have been seen
-    assert not contradicted(found, np.array([0.9] * 5 + [0.1] * 5)).any()  # the check does not work here
+    assert not contradicted(found, np.array([0.9] * 4 + [0.1] * 6)).any()  # the check does not work here
+    weak = np.array([0.9, 0.1, -0.4])
+    assert contradicted(weak, np.array([0.9] * 10)).tolist() == [False, True, True]
+    assert contradicted(weak, np.array([0.6] * 10)).tolist() == [False, False, True]

@@ -32,9 +32,10 @@ def agreement(counts: np.ndarray, bias_updates: np.ndarray) -> np.ndarray:
 def contradicted(found: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """A mask: whose update contradicts its claim, given the agreement last seen of everybody.
 
-    `usual` has to hold at least ten clients and its lower quartile to be above 0.5; then -0.3 is a contradiction.
+    At least ten clients must have been seen. Where their median is 0.8 or more, below 0.2 is a contradiction; honest
+    clients with Dirichlet labels were seen at 0.37 or more. From 0.5 it takes -0.3, below that the check is silent.
     """
     seen = usual[~np.isnan(usual)]
-    if len(seen) < 10 or np.quantile(seen, 0.25) < 0.5:
-        return np.zeros(len(found), bool)
-    return np.asarray(np.nan_to_num(found, nan=1.0) < -0.3)
+    middle = float(np.median(seen)) if len(seen) >= 10 else 0.0
+    limit = 0.2 if middle >= 0.8 else -0.3 if middle >= 0.5 else -np.inf
+    return np.asarray(np.nan_to_num(found, nan=1.0) < limit)
