@@ -101,6 +101,14 @@ def test_probes_and_scores_are_the_same(make: Make) -> None:
         assert len(got.recall) == len(expected.recall) == 0
 
 
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+def test_without_a_test_set_there_is_no_score(make: Make, name: str) -> None:
+    data = texts(SMALL.words)
+    backend = make(name, data=replace(data, test=Split(data.test.x[:0], data.test.y[:0])))
+    score = backend.evaluate(backend.init(), "test")
+    assert np.isnan(score.loss) and np.isnan(score.accuracy)
+
+
 def test_gradient_is_that_of_torch_in_double_precision(make: Make) -> None:
     fast = make("numpy")
     model, held = fast.init() * 2, fast.data.train

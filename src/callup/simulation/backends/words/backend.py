@@ -24,6 +24,17 @@ class Judged:
     losses: np.ndarray
     right: np.ndarray
 
+    @classmethod
+    def joined(cls, parts: list[Judged]) -> Judged:
+        return cls(np.concatenate([part.losses for part in parts]), np.concatenate([part.right for part in parts]))
+
+    @property
+    def score(self) -> Score:
+        """Means over the words; without any there is nothing to tell."""
+        if len(self.losses) == 0:
+            return Score(np.nan, np.nan, np.empty(0))
+        return Score(float(self.losses.mean(dtype=np.float64)), float(self.right.mean()), np.empty(0))
+
 
 class WordsBackend(Measured):
     """Losses and accuracies are means over the words asked; padding and unknown words are not asked.
@@ -59,11 +70,7 @@ class WordsBackend(Measured):
             heard["gradient"][row] = self.gradient(model, own)
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
-        held: Split = getattr(self.data, split)
-        if len(held.targets) == 0:
-            return Score(np.nan, np.nan, np.empty(0))
-        found = self.judged(model, held)
-        return Score(float(found.losses.mean(dtype=np.float64)), float(found.right.mean()), np.empty(0))
+        return self.judged(model, getattr(self.data, split)).score
 
     def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:  # noqa: ARG002
         raise InputError("texts have no classes: a selector that needs class_gradients cannot run on a next-word task")

@@ -36,8 +36,9 @@ def forward(weights: Weights, words: Distinct, shape: tuple[int, int]) -> list[P
         gates += layer.output_biases
         if not passed:
             gates = gates[words.place]
-        passed.append(_along(layer, gates.reshape(*shape, 4, -1)))
-        below = passed[-1].outputs.reshape(shape[0] * shape[1], -1)
+        hidden = layer.to_outputs.shape[1]
+        passed.append(_along(layer, gates.reshape(*shape, 4, hidden)))
+        below = passed[-1].outputs.reshape(shape[0] * shape[1], hidden)
     return passed
 
 

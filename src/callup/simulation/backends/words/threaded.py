@@ -18,7 +18,7 @@ import numpy as np
 from callup.core.index import Ids
 from callup.core.types import check_k
 from callup.partition.scheme import Shards
-from callup.simulation.backends.base import Trained
+from callup.simulation.backends.base import Score, SplitName, Trained
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import silence
 from callup.simulation.backends.words.backend import Judged, WordsBackend
@@ -72,12 +72,12 @@ class ThreadedWords(WordsBackend):
         return np.concatenate(self._spread(lambda client: ask(model, name, np.array([client]), index), ids))
 
     def judged(self, model: np.ndarray, held: Split) -> Judged:
-        def part(at: int) -> Judged:
-            with self._network() as network:
-                return network.judged(model, Split(held.x[at : at + _ROWS], held.y[at : at + _ROWS]))
+        with self._network() as network:
+            return Judged.joined([network.judged(model, part) for part in _parts(held)])
 
-        parts = [part(at) for at in range(0, len(held), _ROWS)]
-        return Judged(np.concatenate([p.losses for p in parts]), np.concatenate([p.right for p in parts]))
+    def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
+        parts = _parts(getattr(self.data, split))
+        return Judged.joined(self._spread(lambda part: self.judged(model, part), parts)).score
 
     def logits(self, model: np.ndarray, x: np.ndarray) -> np.ndarray:
         with self._network() as network:
@@ -87,8 +87,7 @@ class ThreadedWords(WordsBackend):
     def gradient(self, model: np.ndarray, held: Split) -> np.ndarray:
         total, asked = np.zeros(len(model), np.float32), max(len(held.targets), 1)
         with self._network() as network:
-            for at in range(0, len(held), _ROWS):
-                part = Split(held.x[at : at + _ROWS], held.y[at : at + _ROWS])
+            for part in _parts(held):
                 network.descend(model, total, part, -1 / asked)
         return total
 
@@ -136,3 +135,8 @@ class ThreadedWords(WordsBackend):
 
     def _spread(self, work: Callable[[_Given], _Got], over: Iterable[_Given]) -> list[_Got]:
         return list(map(work, over) if self._threads is None else self._threads.map(work, over))
+
+
+def _parts(held: Split) -> list[Split]:
+    """A few samples at a time; at least one part, be it empty."""
+    return [Split(held.x[at : at + _ROWS], held.y[at : at + _ROWS]) for at in range(0, max(len(held), 1), _ROWS)]
