@@ -1,13 +1,17 @@
 """`callup audit privacy` as a person uses it."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from callup.cli.main import run
 from callup.privacy.claims import claims
 from callup.privacy.modes import NAMES, parse_mode
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def rows_of(document, mode, party):
@@ -26,6 +30,28 @@ def test_a_simulated_federation_as_json(capsys, tmp_path):
     assert [w["rounds"] for w in document["watching"]] == [20] * 4
     picture = ET.parse(out).getroot()
     assert picture.tag.endswith("svg") and "selector, shared: 48 of 48 exact" in out.read_text(encoding="utf-8")
+
+
+def test_the_word_that_promises_too_much_stands_with_its_facts():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 20
+    for page in pages:
+        for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
+            if re.search(r"\bprivate\b", paragraph, re.IGNORECASE):
+                assert all(fact in paragraph for fact in ("epsilon", "record", "decrypt", "collude")), (page, paragraph)
+
+
+def test_the_page_says_what_the_audit_finds(capsys, tmp_path):
+    # The default of the command, as it stands in the page; rounded, and with room for other BLAS kernels.
+    page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    args = ["--rounds", "0", "--mode", "shared", "--mode", "dp", "--out", str(tmp_path / "a.svg"), "--format", "json"]
+    assert run(["audit", "privacy", *args]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    knows = [row["exact"] for row in found if "knows" in row["party"]]
+    assert knows == pytest.approx([0.24, 0.61, 1.0], abs=0.05) and "24 / 61 / 100 %" in page
+    noised, guessed = (row for row in found if row["mode"] == "dp")
+    assert noised["distance"] == pytest.approx(0.037, abs=0.002) and "| 0.037 |" in page
+    assert guessed["exact"] == pytest.approx(0.24, abs=0.02)
 
 
 def test_a_federation_of_ones_own(capsys, tmp_path, monkeypatch):
