@@ -271,3 +271,31 @@ def test_settings_read_from_toml_name_the_file(tmp_path: Path) -> None:
         read_settings(bad)
     bad.write_text('k = 3\nselector = "fedemd"\n[local]\nepochs = 2\n')
     assert read_settings(bad) == Settings(k=3, selector="fedemd", local={"epochs": 2})
+
+
+def test_label_statistics_reach_the_selector_as_the_privacy_mode_says() -> None:
+    world = {**SMALL, "partition": "dirichlet:clients=24,alpha=0.2", "selector": "fed-cbs"}
+    plain = Engine(settings(**world))
+    noised = Engine(settings(**world, privacy="dp:epsilon=0.5"))
+    assert "label_counts" in plain.visible
+    assert "label_counts" in noised.visible
+    assert not np.array_equal(plain.visible.all("label_counts"), noised.visible.all("label_counts"))
+    np.testing.assert_array_equal(plain.world.clients.all("label_counts"), noised.world.clients.all("label_counts"))
+
+
+def test_protected_by_shares_and_noise_the_same_clients_are_called_as_by_noise_alone() -> None:
+    pytest.importorskip("tenseal", reason="the extra 'he' is not installed")
+    world = {**SMALL, "partition": "dirichlet:clients=24,alpha=0.2", "selector": "fed-cbs", "rounds": 5}
+    clear = callup.simulate(**world, privacy="dp:epsilon=0.2")
+    shared = Engine(settings(**world, privacy="shared+dp:epsilon=0.2"))
+    assert "label_counts" not in shared.visible
+    assert [r.asked for r in shared.run().history] == [r.asked for r in clear.history]
+    # Noise that is felt: else both might have seen the true counts.
+    assert [r.asked for r in callup.simulate(**world).history] != [r.asked for r in clear.history]
+
+
+def test_a_selector_that_needs_what_the_mode_hides_is_refused_at_the_start() -> None:
+    with pytest.raises(MissingSignal, match=r"balanced needs label_counts.*privacy 'shared' gives label_gram"):
+        Engine(settings(**{**SMALL, "selector": "balanced"}, privacy="shared"))
+    with pytest.raises(UsageError, match="unknown privacy mode 'dpp'"):
+        settings(**SMALL, privacy="dpp")

@@ -44,7 +44,7 @@ def selftest(
                 print(clean(f"{mark} {finding.name:12s} {finding.seen.sentence} ({finding.seconds:.0f} s)"), flush=True)
                 for line in finding.seen.failures[:5]:
                     say(clean(f"         {line}"))
-    page = write_selftest(out, found)
+    page = write_selftest(out, [finding.plain() for finding in found])
     passed = all(finding.passed for finding in found)
     if format is Format.json:
         print_json({"success": passed, "report": str(page), "trials": [finding.plain() for finding in found]})

@@ -64,6 +64,7 @@ _SHOWN = {
     "deadline": "",
     "quorum": "0.0",
     "lost": "0.0",
+    "privacy": "plain",
     "faults": "",
     "average": "",
     "filter": "",

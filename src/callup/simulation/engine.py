@@ -46,7 +46,7 @@ class Engine:
         self.average = AVERAGES.make(settings.average)
         self.world = World(settings)
         check_size(self.selector, len(self.world.clients))
-        self.asks = supply(self.selector, filtered=self.filter is not None)
+        self.asks = supply(self.selector, filtered=self.filter is not None, privacy=settings.privacy)
         plan = Plan(settings.k, settings.rounds, self.world.classes)
         self.watch = Watch(settings.guard, settings.adversary, self.selector, self.world.clients, plan, settings.seed)
         self.profile = self.watch.profile(self.world.profile(a.signal.name for a in self.asks if a.time == "profile"))

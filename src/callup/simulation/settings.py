@@ -13,6 +13,7 @@ from callup.core.errors import InputError, UsageError
 from callup.core.randomness import check_seed
 from callup.core.spec import build
 from callup.core.types import check_k
+from callup.privacy.modes import parse_mode
 from callup.simulation.local import LocalTraining
 
 
@@ -48,6 +49,8 @@ class Settings:
     """`on`, or with settings such as `on:cap=1.5,pool=0.5`: checks reports and caps how often anybody is called."""
     adversary: str | None = None
     """Clients that lie, e.g. `inflated-loss:share=0.2`."""
+    privacy: str = "plain"
+    """How label statistics reach the selector: plain, dp, shared, shared+dp, fhe or fhe+dp, e.g. `dp:epsilon=1`."""
     fingerprint_bits: int = 64
     """Length of the SimHash a client sends where a selector asks for features."""
     evaluate_every: int = 1
@@ -64,6 +67,7 @@ class Settings:
             raise UsageError(f"local must be a table of settings such as epochs and rate, got {self.local!r}")
         check_k(self.k)
         check_seed(self.seed)
+        parse_mode(self.privacy)
         for name in ("rounds", "workers", "evaluate_every", "fingerprint_bits"):
             check_k(getattr(self, name), name)
         if self.overcommit != "auto" and not 1 <= self.overcommit < math.inf:

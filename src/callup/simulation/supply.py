@@ -6,17 +6,18 @@ import math
 
 import numpy as np
 
-from callup.core.errors import ContractError
+from callup.core.errors import ContractError, MissingSignal
 from callup.core.index import Ids
 from callup.core.selector import Selector
 from callup.core.signals import Ask, Time, signal
+from callup.privacy.modes import LABELS, parse_mode
 from callup.simulation.contribution import measure_of
 from callup.simulation.run import Ledger
 from callup.simulation.watch import Watch
 from callup.simulation.world import World
 
 _SUPPLIED: dict[Time, set[str]] = {
-    "profile": {"num_examples", "label_counts", "latency", "features"},
+    "profile": {"num_examples", "latency", "features"},  # and the label statistics that the privacy mode offers
     "probe": {"loss", "batch_loss", "accuracy", "gradient"},
     "reply": {"loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "local_steps", "duration"},
     "server": {"contribution", "class_gradients"},
@@ -24,13 +25,22 @@ _SUPPLIED: dict[Time, set[str]] = {
 _FORWARD_SHARE = 1 / 3  # of a training step: no backward pass
 
 
-def supply(selector: Selector, *, filtered: bool) -> list[Ask]:
+def supply(selector: Selector, *, filtered: bool, privacy: str = "plain") -> list[Ask]:
     """What this selector will be given; what it needs and cannot have is refused before the first round."""
+    labels = parse_mode(privacy).offers
 
     def can(ask: Ask) -> bool:
-        return ask.signal.name in _SUPPLIED[ask.time] or (ask.signal.name == "kept" and filtered)
+        name = ask.signal.name
+        offered = name in labels if name in LABELS else name in _SUPPLIED[ask.time]
+        return offered or (name == "kept" and filtered)
 
-    asks = selector.needs.settle(can, selector.card.name)
+    try:
+        asks = selector.needs.settle(can, selector.card.name)
+    except MissingSignal as missing:
+        hint = (
+            "" if privacy == "plain" else f"; of label statistics privacy '{privacy}' gives {', '.join(labels)} alone"
+        )
+        raise MissingSignal(f"{missing}{hint}") from missing
     for ask in asks:
         if ask.signal.name == "contribution":
             measure_of(ask)  # a misspelt option is refused here, not after the first round

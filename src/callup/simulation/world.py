@@ -10,6 +10,7 @@ from callup.core.clients import Clients
 from callup.core.index import Ids
 from callup.core.randomness import stream
 from callup.partition.scheme import PARTITIONS
+from callup.privacy.provide import provide
 from callup.simulation.availability import AVAILABILITIES
 from callup.simulation.backends.choose import make_backend
 from callup.simulation.features import fingerprints
@@ -50,7 +51,7 @@ class World:
     def profile(self, names: Iterable[str]) -> Clients:
         """The clients as a selector may see them: these columns and no others. Fingerprints are made when asked for."""
         wanted = set(names)
-        columns = {name: self.clients.all(name) for name in sorted(wanted - {"features"})}
+        columns = provide(self.settings.privacy, self.clients, wanted - {"features"}, self.seed)
         if "features" in wanted:
             shards, x = self.backend.shards, self.backend.data.train.x
             columns["features"] = fingerprints(x, shards, self.settings.fingerprint_bits, self.seed)

@@ -75,6 +75,10 @@ def _cut(path: Path, folder: Path) -> None:  # noqa: ARG001
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def _torn(path: Path, folder: Path) -> None:  # noqa: ARG001
+    path.write_text(path.read_text(encoding="utf-8") + '\nname = "half a wo', encoding="utf-8")
+
+
 _HOSTILE: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("clients that announce 20 GB", "clients.safetensors", _bomb),
     ("a state that announces 20 GB", "", _bomb),
@@ -83,5 +87,5 @@ _HOSTILE: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("a pickle as state", "", _program),
     ("settings nested without end", "config.toml", _deep),
     ("half of the clients", "clients.safetensors", _cut),
-    ("half of the settings", "config.toml", _cut),
+    ("settings that end in the middle of a word", "config.toml", _torn),
 ]
