@@ -134,7 +134,7 @@ def test_a_log_that_does_not_begin_with_its_head(tmp_path: Path) -> None:
 
 def test_a_small_entry_cannot_unpack_into_a_large_one() -> None:
     """300 MB of zeros pack into 300 kB; they are not unpacked."""
-    bomb = b"\1" + zlib.compress(b"\0" * (300 << 20))
+    bomb = b"\1" + zlib.compress(b"\0" * (300 << 20))  # packed without what usual entries refer to, which is as good
     assert len(bomb) < 1 << 20
     with pytest.raises(InputError, match="does not end where it should"):
         read_entry(1, bomb)

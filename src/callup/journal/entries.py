@@ -9,6 +9,7 @@ from typing import Any
 from callup.core.errors import InputError
 from callup.core.selector import Arrays
 from callup.journal.tensors import pack, unpack
+from callup.journal.usual import USUAL
 
 _PLAIN, _PACKED = b"\0", b"\1"
 _MOST = 1 << 26
@@ -27,7 +28,10 @@ class Entry:
     def content(self) -> bytes:
         """As bytes; the number is among them, so an entry in the wrong frame shows."""
         body = pack(self.arrays, {"number": self.number, **self.facts})
-        return _PLAIN + body if len(body) > _MOST else _PACKED + zlib.compress(body, 6)
+        if len(body) > _MOST:
+            return _PLAIN + body
+        packer = zlib.compressobj(6, zdict=USUAL)
+        return _PACKED + packer.compress(body) + packer.flush()
 
 
 def read_entry(number: int, content: bytes) -> Entry:
@@ -45,7 +49,7 @@ def read_entry(number: int, content: bytes) -> Entry:
 
 
 def _unpacked(body: bytes, where: str) -> bytes:
-    unpacker = zlib.decompressobj()
+    unpacker = zlib.decompressobj(zdict=USUAL)
     try:
         content = unpacker.decompress(body, _MOST)
     except zlib.error as error:
