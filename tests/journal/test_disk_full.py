@@ -141,10 +141,10 @@ local = {epochs = 1}
 
 @pytest.mark.parametrize(("option", "code"), [("stop", 7), ("continue", 0)])
 def test_a_run_against_a_limit_of_the_system(option: str, code: int, tmp_path: Path) -> None:
-    """Files may have 6 kB (RLIMIT_FSIZE), room for a few rounds: all the way from a failing write to the exit code."""
+    """Files may have 4 kB (RLIMIT_FSIZE), room for a few rounds: all the way from a failing write to the exit code."""
     config, folder = tmp_path / "run.toml", tmp_path / "run"
     config.write_text(CONFIG)
-    limit = 6_000
+    limit = 4_000
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
