@@ -176,3 +176,28 @@ def test_rounds_driven_by_somebody_else_are_not_kept_and_say_so(tmp_path: Path) 
     made = Selecting(FedAvg(), "random", k=K, run=tmp_path / "run")
     with server_task(), pytest.raises(UsageError, match=r"Selecting\.start"):
         stock.Strategy.start(made, LocalGrid(flower_app.answering_app(), NODES), flower_app.model(), num_rounds=1)
+
+
+@pytest.mark.parametrize("selector", ["fed-cbs", "power-of-choice:d=6", "random"])
+def test_a_run_of_flower_can_be_verified_and_reported(
+    selector: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from callup.cli.main import run
+
+    play(tmp_path / "run", rounds=3, selector=selector)
+    assert run(["verify", str(tmp_path / "run")]) == 0
+    assert "3 selections as recorded" in capsys.readouterr().out
+    assert run(["report", str(tmp_path / "run"), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["success"]
+    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
+
+
+def test_a_changed_pick_is_found(tmp_path: Path) -> None:
+    from callup.cli.main import run
+
+    play(tmp_path / "run", rounds=3, selector="fed-cbs")
+    events = tmp_path / "run" / "events.jsonl"
+    records = [json.loads(line) for line in events.read_text().splitlines()]
+    records[1]["asked"] = records[1]["asked"][::-1]
+    events.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert run(["verify", str(tmp_path / "run")]) != 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from callup.analytics.qcid import qcid
 from callup.core.types import Feedback
-from callup.flower.called import Called
+from callup.flower.called import NO_REPLY, Called
 from callup.flower.replies import GoodReply
 from callup.flower.roster import Roster
 
@@ -57,8 +57,26 @@ class Story:
             "accuracy": _number(server, "accuracy", "eval_acc", "test_acc"),
             "loss": _number(server, "loss", "eval_loss", "test_loss"),
             "notes": {name: float(value) for name, value in called.selection.notes.items()},
+            "abandoned": bool(self.abandoned),
             "seconds": self.seconds,
+            "ledger": self._ledger(called, feedback),
             "guard": list(self.guard),
+        }
+
+    def _ledger(self, called: Called, feedback: Feedback) -> dict[str, int]:
+        """What was sent: messages, and of models the bytes; questions with a model cost a download each."""
+        model = sum(len(array.data) for array in called.start.values())
+        probes = sum(len(ids) for ids, _ in called.probed.values())
+        answers = sum(
+            int(np.isfinite(values).reshape(len(values), -1).all(axis=1).sum()) for _, values in called.probed.values()
+        )
+        replies = len(feedback.ids) + sum(why != NO_REPLY for why in feedback.failed.values())
+        return {
+            "messages": len(called.selection.ids) + replies + probes + answers,
+            "bytes_down": (len(called.selection.ids) + probes) * model,
+            "bytes_up": replies * model,
+            "probes": probes,
+            "local_steps": 0,
         }
 
     def line(self, roster: Roster) -> str:
