@@ -44,6 +44,7 @@ WORLDS = (
     _SMALL.but(selector="fedcm-ts", filter="fedca"),
     _SMALL.but(selector="power-of-choice:d=8", faults=("churn",)),
     _SMALL.but(selector="fed-cucb", average="fednova"),
+    _SMALL.but(selector="active-fl", guard="on", adversary="inflated-loss:share=0.2"),
 )
 _ONCE = POINTS[: POINTS.index("after-select")]
 _HOW = Recording(pace=Pace(rounds=3, seconds=float("inf")))

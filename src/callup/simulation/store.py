@@ -23,7 +23,7 @@ from callup.simulation.toml import to_toml
 CONFIG, CLIENTS = "config.toml", "clients.safetensors"
 _SCHEMA = 1
 _PROFILE = ("num_examples", "label_counts", "latency")
-_ROLES = ("selector", "average", "filter")
+_ROLES = ("selector", "average", "filter", "guard")
 
 
 def write_config(folder: Path, settings: Mapping[str, Any]) -> None:
