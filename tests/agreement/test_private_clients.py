@@ -17,6 +17,7 @@ from callup.core.types import Feedback, Plan, Round
 from callup.privacy import provide
 from callup.privacy.field import MODULUS
 from callup.privacy.fingerprints import federation_key, flip_chance, randomised
+from callup.privacy.joining import ClientParty
 from callup.privacy.ledger import Ledger
 from callup.privacy.scores import own_skewness, report
 from callup.privacy.self_selection import GRAIN, SeenCounts, as_grains, joins, most_clients, own_weight
@@ -180,3 +181,30 @@ def test_a_fingerprint_is_released_once(tmp_path):
     with pytest.raises(InputError, match="one row of zeros and ones"):
         ledger.release_bits("v2", np.array([0, 2]), 1.0)
     assert ledger.versions == ["v1", "v1"]
+
+
+# A client's whole part
+
+
+def test_a_client_shares_one_release_however_often_it_is_asked(tmp_path):
+    terms = [Terms.fresh(3, range(20), 20) for _ in range(2)]
+    party = ClientParty(4, epsilon=1.0, ledger=Ledger(tmp_path, 4, budget=1.0), version="v1")
+    rows = []
+    for agreed in terms:
+        server, selector = Shares(agreed), Shares(agreed)
+        for shares, message in zip((server, selector), party.join(agreed.encode(), [50, 0, 7]), strict=True):
+            shares.take(message)
+        rows.append((server._rows[4] + selector._rows[4]) % MODULUS)
+    released = Ledger(tmp_path, 4).released("v1")
+    assert rows[0].tolist() == rows[1].tolist() == released.tolist() and released.sum() == 57
+    assert "50" not in repr(party)
+    later = ClientParty(4, epsilon=1.0, ledger=Ledger(tmp_path, 4, budget=1.0), version="v2")
+    with pytest.raises(InputError, match="budget"):
+        later.join(terms[0].encode(), [50, 0, 7])
+
+
+def test_a_client_does_not_noise_without_a_memory():
+    with pytest.raises(UsageError, match="client 4: noise needs both epsilon and a ledger"):
+        ClientParty(4, epsilon=1.0)
+    with pytest.raises(InputError, match="name another sealing key"):
+        ClientParty(4, pinned="00" * 32).join(Terms.fresh(3, range(20), 20).encode(), [1, 2, 3])

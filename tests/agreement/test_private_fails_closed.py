@@ -16,7 +16,7 @@ from callup.privacy.multiplier import Multiplier
 from callup.privacy.packing import Packing
 from callup.privacy.provide import share_out
 from callup.privacy.sealing import SealedBox, seal
-from callup.privacy.selecting import SelectorParty
+from callup.privacy.selecting import SelectorParty, check_sizes
 from callup.privacy.sharing import Shares, split
 from callup.privacy.terms import Terms
 from callup.privacy.wire import Message
@@ -167,6 +167,16 @@ def test_a_selector_party_runs_only_what_it_can_feed():
         party.answer(Message("start", {"ids": [], "sizes": [], "k": 3, "rounds": 0}).encode())
     with pytest.raises(InputError, match="was not started"):
         party.answer(Message("select", {"round": 1, "available": [], "k": 3}).encode())
+
+
+def test_a_size_that_the_shares_contradict_is_refused():
+    rows = np.array([[4, 0], [2, 2]])
+    gram = rows @ rows.T
+    check_sizes(np.array([5, 6]), gram, np.array([4.0, 4.0]), 2)
+    # 16 = 4^2 of one class; a size of 3 is too small for it, and 6 too large: even spread evenly it would give 18.
+    for wrong in (3.0, 6.0):
+        with pytest.raises(InputError, match="client 5: its size and its shares do not belong together"):
+            check_sizes(np.array([5, 6]), gram, np.array([wrong, 4.0]), 2)
 
 
 def test_more_classes_than_fit():

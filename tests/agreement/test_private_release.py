@@ -148,7 +148,7 @@ def test_the_budget_holds_over_versions(tmp_path):
     ledger = Ledger(tmp_path, client=1, budget=1.0)
     for version in ("a", "b"):
         ledger.release(version, [5, 5], 0.5)
-    with pytest.raises(InputError, match="exceed the budget of 1, of which 1 is spent"):
+    with pytest.raises(InputError, match="budget of epsilon 1 does not allow this release: 1 is spent"):
         ledger.release("c", [5, 5], 0.01)
 
 

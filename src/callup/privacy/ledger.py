@@ -44,10 +44,14 @@ class Ledger:
         check_bits(fingerprint)
         return self._once("bits", version, check_epsilon(epsilon), lambda: randomised(fingerprint, epsilon))
 
+    def holds(self, version: str, kind: str = "counts") -> bool:
+        """Whether a release of this data version was begun."""
+        return self._path(version, kind).exists()
+
     def released(self, version: str, kind: str = "counts") -> np.ndarray:
         """What was released for this data version, to be sent again as it was; kind: counts or bits."""
         path = self._path(version, kind)
-        if not path.exists():
+        if not self.holds(version, kind):
             raise InputError(f"client {self._client}: data version '{version}' was not released yet")
         lines = _read(path)
         if len(lines) < 2:
@@ -57,12 +61,9 @@ class Ledger:
         return np.array(lines[1]["released"], np.int64)
 
     def _once(self, kind: str, version: str, epsilon: float, draw: Callable[[], np.ndarray]) -> np.ndarray:
-        path, spent = self._path(version, kind), self.spent
-        if self._budget is not None and spent + epsilon > self._budget * (1 + 1e-12):
-            raise InputError(
-                f"client {self._client}: a release at epsilon {epsilon:g} would exceed the budget of "
-                f"{self._budget:g}, of which {spent:g} is spent"
-            )
+        path = self._path(version, kind)
+        if not path.exists():
+            self._check_budget(epsilon)
         try:
             # Exclusive: of two processes that race, one gets the file. What was begun counts as spent, also after a
             # crash: better to lose a release than to make two.
@@ -74,10 +75,19 @@ class Ledger:
             ) from error
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             _write(file, {"client": self._client, "version": version, "kind": kind, "epsilon": epsilon})
+            self._check_budget(0.0)  # another process may have begun a release since
             released = draw()
             _write(file, {"released": released.tolist()})
         _sync(self._folder)
         return released
+
+    def _check_budget(self, more: float) -> None:
+        spent = self.spent
+        if self._budget is not None and spent + more > self._budget * (1 + 1e-12):
+            raise InputError(
+                f"client {self._client}: the budget of epsilon {self._budget:g} does not allow this release: "
+                f"{spent:g} is spent and {more:g} is asked for"
+            )
 
     @property
     def spent(self) -> float:

@@ -68,11 +68,14 @@ class SelectorParty:
         if self._gram is None:
             raise InputError("the selector has no inner products yet; send it the tiles first")
         ids, gram = self._gram
+        if len(message.numbers("ids")) != len(message.numbers("sizes")):
+            raise InputError("the server named other clients than it gave sizes of")
         given = dict(zip(message.numbers("ids"), message.numbers("sizes"), strict=True))
         missing = [client for client in ids.tolist() if client not in given]
         if missing:
             raise MissingSignal(f"the size of client {missing[0]} is not known")
-        sizes = [given[client] for client in ids.tolist()]
+        sizes = np.array([given[client] for client in ids.tolist()], np.float64)
+        check_sizes(ids, gram, sizes, self._keys.terms.classes)
         self._clients = Clients(ids, label_gram=gram, num_examples=sizes)
         check_size(self._selector, len(ids))
         plan = Plan(message.number("k"), message.number("rounds") or None, self._keys.terms.classes)
@@ -96,3 +99,13 @@ class SelectorParty:
         if self._clients is None:
             raise InputError("the selector was not started")
         return self._clients
+
+
+def check_sizes(ids: np.ndarray, gram: np.ndarray, sizes: np.ndarray, classes: int) -> None:
+    """Refuses a size that the client's own inner product contradicts: q^2 / B <= S[n,n] <= q^2, whatever the labels."""
+    own, square = np.diagonal(gram).astype(np.float64), sizes**2
+    wrong = (own > square * (1 + 1e-9)) | (own * classes < square * (1 - 1e-9))
+    if wrong.any():
+        raise InputError(
+            f"client {ids[wrong.argmax()]}: its size and its shares do not belong together; leave this client out"
+        )
