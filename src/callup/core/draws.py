@@ -18,7 +18,7 @@ _MANY, _RANK_BITS = 1 << 16, 22
 _RUN = 256
 
 
-def quantised(scores: np.ndarray) -> np.ndarray:
+def quantised(scores: np.ndarray | float) -> np.ndarray:
     """Scores rounded to 36 significant bits."""
     mantissa, exponent = np.frexp(np.asarray(scores, np.float64))
     with np.errstate(over="ignore"):  # the very largest floats round up to inf and stay the largest
