@@ -89,9 +89,9 @@ def test_in_memory_with_a_warning_each_round_until_there_is_room(tmp_path: Path,
             assert journal.waiting == {2: 1, 3: 2}.get(number, 0)
     assert len(said) == 3
     assert said[0].startswith("warning: cannot write ")
-    assert said[0].endswith("1 rounds are in memory only")
-    assert said[1].endswith("2 rounds are in memory only")
-    assert said[2] == "there is room again: the 2 rounds kept in memory are on disk now"
+    assert said[0].endswith("rounds in memory only: 1")
+    assert said[1].endswith("rounds in memory only: 2")
+    assert said[2] == "there is room again; rounds written that were in memory only: 2"
     story = read_log(tmp_path)
     assert [found.number for found in story.entries] == [1, 2, 3, 4, 5]
     assert story.whole
@@ -167,7 +167,8 @@ def test_a_run_against_a_limit_of_the_system(option: str, code: int, tmp_path: P
             f"File too large; rounds already written are safe, go on with: callup resume {folder}\n"
         )
     else:
-        assert "are in memory only" in done.stderr
+        assert "rounds in memory only: 1" in done.stderr
+        assert "of 14 rounds never found room on disk" in done.stderr
         assert "final accuracy" in done.stdout
     # There is room again: the run is completed.
     again = subprocess.run(

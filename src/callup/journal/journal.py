@@ -121,10 +121,10 @@ class Journal:
         except NoRoom as error:
             if self._when_full == "stop":
                 raise
-            self._say(f"warning: {error}; {self._log.waiting} rounds are in memory only")
+            self._say(f"warning: {error}; rounds in memory only: {self._log.waiting}")
             return
         if waited:
-            self._say(f"there is room again: the {waited} rounds kept in memory are on disk now")
+            self._say(f"there is room again; rounds written that were in memory only: {waited}")
 
     def snapshot(self, index: int, state: Callable[[], Mapping[str, np.ndarray]], last: bool = False) -> None:
         """Takes a snapshot after round `index` if one is due; `state` is asked for only then."""

@@ -82,6 +82,11 @@ class Recorder:
             if len(done) == self.settings.rounds:  # complete already, but perhaps its last snapshot was damaged
                 journal.snapshot(len(done), self.engine.state, last=True)
             self.in_memory = journal.waiting > 0
+            if self.in_memory and how.say is not None:
+                how.say(
+                    f"warning: {journal.waiting} of {self.settings.rounds} rounds never found room on disk; make some and "
+                    f"have them computed again with: callup resume {self.folder}"
+                )
         return self.engine.result()
 
     def close(self) -> None:
