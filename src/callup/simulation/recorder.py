@@ -84,8 +84,8 @@ class Recorder:
             self.in_memory = journal.waiting > 0
             if self.in_memory and how.say is not None:
                 how.say(
-                    f"warning: {journal.waiting} of {self.settings.rounds} rounds never found room on disk; make some and "
-                    f"have them computed again with: callup resume {self.folder}"
+                    f"warning: {journal.waiting} of {self.settings.rounds} rounds never found room on disk; make some "
+                    f"and have them computed again with: callup resume {self.folder}"
                 )
         return self.engine.result()
 
