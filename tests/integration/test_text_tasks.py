@@ -120,14 +120,10 @@ def test_a_short_run_beats_the_most_frequent_word(name: str) -> None:
     data = load(f"{name}:small").data
     frequent = np.bincount(data.train.targets).argmax()
     baseline = float((data.test.targets == frequent).mean())
-    run = callup.simulate(
-        task=f"{name}:small",
-        partition="natural",
-        selector="random",
-        **{"k": 5, "rounds": 40, "evaluate_every": 40, "local.rate": 1.0, "local.momentum": 0.9, "seed": 0},
-    )
+    local = {"epochs": 1, "batch": 5, "rate": 6.0}
+    run = play(f"{name}:small", "random", k=10, rounds=40, evaluate_every=40, seed=0, local=local)
     accuracy = run.history[-1].accuracy
     assert accuracy is not None
     print(f"{name}: next word {accuracy:.4f}, the most frequent word {baseline:.4f}")
-    # Over seeds the difference has a deviation of about 0.003; the seed is fixed.
+    # Of some 7,000 words an accuracy of 0.02 has a deviation of 0.0017; the seed is fixed, so the figure is as well.
     assert accuracy > baseline

@@ -48,7 +48,7 @@ class TextTask(Task):
     def load(self) -> Loaded:
         found = self.prepared()
         model = WordLstm(len(found.vocabulary), self.embedding, self.hidden, self.layers)
-        return Loaded(found.data, model, LocalTraining(epochs=5, batch=20, rate=1.0, decay=0.9993, decay_per="epoch"))
+        return Loaded(found.data, model, LocalTraining(epochs=5, batch=20, rate=3.0, decay=0.9993, decay_per="epoch"))
 
     def prepared(self) -> Prepared:
         """The splits, and the word of each number."""
