@@ -31,14 +31,16 @@ def main() -> None:
     parser.add_argument("--trial", action="store_true", help="few repeats, to see that all of it works")
     trial = parser.parse_args().trial
     failed = []
-    for script, few in PARTS.items():
-        print(f"\n--- {script}", flush=True)
-        begun = time.perf_counter()
-        words = few if trial else FULL.get(script, [])
-        if subprocess.run([sys.executable, str(HERE / script), *words], check=False).returncode:
-            failed.append(script)
-        print(f"--- {script} took {time.perf_counter() - begun:.0f} s", flush=True)
-    subprocess.run([sys.executable, str(HERE / "performance_page.py")], check=True)
+    try:
+        for script, few in PARTS.items():
+            print(f"\n--- {script}", flush=True)
+            begun = time.perf_counter()
+            words = few if trial else FULL.get(script, [])
+            if subprocess.run([sys.executable, str(HERE / script), *words], check=False).returncode:
+                failed.append(script)
+            print(f"--- {script} took {time.perf_counter() - begun:.0f} s", flush=True)
+    finally:  # also when it was stopped: the pages tell what there is
+        subprocess.run([sys.executable, str(HERE / "performance_page.py")], check=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

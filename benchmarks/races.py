@@ -1,6 +1,6 @@
 """How well a race uses the cores: the same runs one after the other, and spread over all cores.
 
-Four methods, two federations, two seeds, 30 rounds. If nothing were lost, the race would take the time of all runs
+Four methods, two federations, two seeds, 20 rounds. If nothing were lost, the race would take the time of all runs
 divided by the number of cores. `python benchmarks/races.py 3` plays three rounds only; its result is not for show.
 """
 
@@ -20,7 +20,7 @@ from callup.experiments.grid import Cell, run_grid
 from callup.experiments.race import race_cells
 from callup.simulation.run import RoundRecord
 
-METHODS, SEEDS, ROUNDS, REPEATS = ("random", "power-of-choice", "fedemd", "fed-cbs"), 2, 30, 3
+METHODS, SEEDS, ROUNDS, REPEATS = ("random", "power-of-choice", "fedemd", "fed-cbs"), 2, 20, 2
 PATIENCE = 60.0  # seconds for each way
 
 
