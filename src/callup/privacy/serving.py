@@ -21,6 +21,11 @@ class ServerParty:
         """What clients need to know."""
         return self._multiplier.terms.for_client().encode()
 
+    @property
+    def roster(self) -> tuple[int, ...]:
+        """The clients that the selector expects."""
+        return self._multiplier.terms.roster
+
     def take(self, share: bytes) -> int:
         """One client's share."""
         return self._multiplier.shares.take(share)
