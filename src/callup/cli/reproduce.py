@@ -86,12 +86,14 @@ def reproduce(
         print_rows(rows, found)
         print(files[0])
         suggest_next(f"callup reproduce --scale {'small' if scale is Size.check else 'paper'} --dry-run")
+    for failure in failures[1:]:
+        say(f"error: {failure}")
     if failures:
         raise failures[0]
 
 
 def _run(todo: Any, jobs: int, shelf: Any, command: str) -> list[Any]:
-    """Runs what is left; a cell that fails by a mistake in settings or data is told and does not stop the others."""
+    """Runs what is left; a cell that fails by a mistake in settings or data stops no other and is told at the end."""
     from callup.core.errors import CallupError
     from callup.experiments.reproduce.pool import work
     from callup.experiments.reproduce.progress import Clock, duration
@@ -107,9 +109,7 @@ def _run(todo: Any, jobs: int, shelf: Any, command: str) -> list[Any]:
             clock.tick(cell)
             name = f"{table.address} {cell.settings.partition} {cell.settings.selector} seed {cell.settings.seed}"
             if isinstance(done, CallupError):
-                if str(done) not in failures:
-                    say(f"failed: {name}: {done}")
-                failures[str(done)] = done
+                failures.setdefault(str(done), done)
                 continue
             shelf.of(table.paper).add(table.name, cell, done, command)
             left = duration(clock.left())

@@ -38,7 +38,7 @@ class _Notes:
 
 
 def print_rows(rows: list[Row], tables: list[Table]) -> None:
-    """One table for each of the papers', its notes, and the counts under all."""
+    """One table for each of the papers', its notes, and the counts under all; one line for a table not attempted."""
     from rich.text import Text
 
     from callup.report.reproduction import counted
@@ -47,6 +47,10 @@ def print_rows(rows: list[Row], tables: list[Table]) -> None:
     for table in tables:
         own = [row for row in rows if (row.paper, row.table) == (table.paper, table.name)]
         if not own:
+            continue
+        if all(row.verdict == "not attempted" for row in own):
+            reasons = "; ".join(dict.fromkeys(row.why for row in own))
+            console.print(Text(f"{table.address}: {len(own)} rows not attempted: {reasons}", "dim"))
             continue
         notes = _Notes()
         console.print(Text(f"{table.address}: {table.title}", "bold"))
