@@ -32,8 +32,7 @@ def forward(weights: Weights, words: Distinct, shape: tuple[int, int]) -> list[P
     passed: list[Passed] = []
     for layer in weights.layers:
         gates = below @ layer.to_inputs.T
-        gates += layer.input_biases
-        gates += layer.output_biases
+        gates += layer.input_biases + layer.output_biases
         if not passed:
             gates = gates[words.place]
         hidden = layer.to_outputs.shape[1]
