@@ -15,9 +15,10 @@ import pytest
 from callup.cli.main import run
 from callup.experiments.crashes import WORLDS
 from callup.journal.crash import POINTS, VARIABLE
+from callup.journal.lock import Lock
 from callup.journal.log import read_log
 from callup.journal.snapshots import snapshots
-from callup.simulation.engine import Engine
+from callup.simulation.engine import Engine, simulate
 from callup.simulation.recorder import Recorder
 from callup.simulation.run import RoundRecord
 from callup.simulation.settings import Settings
@@ -247,6 +248,27 @@ def test_a_run_in_use_is_refused(tmp_path: Path) -> None:
     finally:
         first.close()
     assert refused == [4, 4]
+
+
+def test_force_does_not_take_a_run_from_under_its_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = config(tmp_path, rounds=2)
+    for name in ("a", "b"):
+        assert run(["run", settings, "--out", str(tmp_path / "runs" / name)]) == 0
+    lock = Lock(tmp_path / "runs" / "b")
+    assert run(["run", settings, "--out", str(tmp_path / "runs"), "--force"]) == 4
+    assert "is in use by process" in capsys.readouterr().err
+    lock.release()
+    assert len(load_run(tmp_path / "runs" / "a").history) == len(load_run(tmp_path / "runs" / "b").history) == 2
+    assert run(["run", settings, "--out", str(tmp_path / "runs"), "--force"]) == 0
+    assert sorted(path.name for path in tmp_path.rglob("config.toml")) == ["config.toml"]
+
+
+def test_a_run_made_in_python_is_complete_without_a_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    simulate("random", partition="dirichlet:clients=15", k=3, rounds=2).save(tmp_path / "run")
+    before = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert run(["resume", str(tmp_path / "run")]) == 0
+    assert "nothing to do" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
 
 
 @pytest.mark.parametrize("name", ["none", "empty"])

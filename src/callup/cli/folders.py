@@ -57,15 +57,18 @@ def _remove_runs(folder: Path) -> None:
     """Takes away what runs are made of and nothing else, so that a wrong --out costs nobody their files."""
     from callup.journal.lock import RunInUse, held
 
-    for config in sorted(folder.glob("**/config.toml")):
-        if not any((config.parent / name).exists() for name in ("events.jsonl", "journal")):
-            continue
-        if holder := held(config.parent):
-            raise RunInUse(config.parent, holder)
+    configs = sorted(path.parent for path in folder.glob("**/config.toml"))
+    runs = [run for run in configs if any((run / name).exists() for name in ("events.jsonl", "journal"))]
+    for run in runs:
+        if holder := held(run):
+            raise RunInUse(run, holder)
+    for name in (INDEX, CELLS):
+        (folder / name).unlink(missing_ok=True)
+    for run in runs:
         for pattern in _RUN_FILES:
-            for path in config.parent.glob(pattern):
+            for path in run.glob(pattern):
                 path.unlink()
-        for parent in (config.parent, *config.parent.parents):
+        for parent in (run, *run.parents):
             if parent == folder or any(parent.iterdir()):
                 break
             parent.rmdir()

@@ -38,6 +38,8 @@ def check_files(folder: Path, result: Verified) -> Story | None:
     for _, path in snapshots(folder):
         try:
             read_snapshot(path)
+        except FileNotFoundError:
+            continue  # the run goes on while it is looked at, and old snapshots go
         except (InputError, OSError) as error:
             result.problems.append(str(error))
     if not (folder / NAME).exists():

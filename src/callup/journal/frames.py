@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 _MAGIC = b"CUJ1"
 _WORDS = struct.Struct("<4sIIIII")  # magic, number, length, checksum before, checksum, checksum of this head
-_LINE = 1 << 16
+_BLOCK = 1 << 16
 
 HEAD = _WORDS.size
 FIRST = 0
@@ -56,18 +56,16 @@ def frames(handle: int, size: int) -> Iterator[Frame]:
 
 
 def _next_head(handle: int, at: int, size: int) -> int | None:
-    """Where the next sound head stands whose content is all there, from `at` on."""
-    while at + HEAD <= size:
-        block = os.pread(handle, _LINE, at)
+    """Where the next sound head stands whose content is all there, from `at` on: at once, unless there is damage."""
+    while at + HEAD <= size and not _is_head(os.pread(handle, HEAD, at), size - at):
+        block = os.pread(handle, _BLOCK, at + 1)
         found = block.find(_MAGIC)
-        if found < 0:
-            at += max(len(block) - len(_MAGIC) + 1, 1)
-            continue
-        at += found
-        head = os.pread(handle, HEAD, at)
-        if len(head) == HEAD:
-            words = _WORDS.unpack(head)
-            if zlib.crc32(head[:-4]) == words[5] and at + HEAD + words[2] <= size:
-                return at
-        at += 1
-    return None
+        at += 1 + (found if found >= 0 else max(len(block) - len(_MAGIC) + 1, 0))
+    return at if at + HEAD <= size else None
+
+
+def _is_head(head: bytes, left: int) -> bool:
+    if len(head) < HEAD or not head.startswith(_MAGIC):
+        return False
+    words = _WORDS.unpack(head)
+    return bool(zlib.crc32(head[:-4]) == words[5] and HEAD + words[2] <= left)

@@ -14,7 +14,7 @@ from callup.journal import crash
 from callup.journal.entries import Entry
 from callup.journal.journal import Found, Journal, Pace, Say, WhenFull
 from callup.journal.lock import RunInUse, held
-from callup.journal.log import HeadLost, read_head
+from callup.journal.log import NAME, HeadLost, read_head
 from callup.journal.profiles import write_profile
 from callup.simulation.engine import Engine, Listener
 from callup.simulation.events import Events
@@ -123,6 +123,8 @@ class Recorder:
         self._write_tables()  # whatever happened to them
         for record in records[found.snapshot_round :]:
             _compare(record, self.engine.play(record.index), self.folder)
+        found.entries.clear()  # they are in the log, and a long run should not carry them along
+        found.state.clear()
         return records
 
     def _write_tables(self) -> None:
@@ -137,12 +139,11 @@ class Recorder:
 def finished(folder: Path, settings: Settings) -> Run | None:
     """The run in this folder if it began with these settings, has every round and a sound end state."""
     try:
-        head = read_head(folder)
         run = load_run(folder)
+        begun = read_head(folder).facts.get("settings") if (folder / NAME).exists() else settings.plain()
     except (InputError, OSError):
         return None
-    same = head.facts.get("settings") == settings.plain()
-    return run if same and len(run.history) == settings.rounds and run.states else None
+    return run if begun == settings.plain() and len(run.history) == settings.rounds and run.states else None
 
 
 def _check_settings(head: Entry, settings: Settings, folder: Path) -> None:
