@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from callup.experiments.reproduce import verdict
+from callup.experiments.reproduce.cells import cells
 from callup.experiments.reproduce.finder import find_tables
+from callup.experiments.reproduce.progress import duration, estimate
 from callup.experiments.reproduce.rows import Row, rows_of
 from callup.experiments.reproduce.store import Shelf
 from callup.experiments.reproduce.tables import Table
@@ -61,9 +63,10 @@ def _section(table: Table, rows: list[Row]) -> Iterator[str]:
     run = [row for row in rows if row.runs or row.verdict == "contradicts itself"]
     if not run:
         reasons = sorted({row.why for row in rows})
-        yield f"Not attempted: {'; '.join(reasons)}. Settings are in `papers/{table.address}.toml`."
+        yield f"Not attempted: {'; '.join(reasons)}. {_price(table)}"
         return
-    yield f"    callup reproduce {table.address} --scale small\n"
+    trained = any(row.runs and row.scale != "full" for row in run)
+    yield f"    callup reproduce {table.address} --scale {'small' if trained else 'check'}\n"
     yield "| measure | environment | method | size | published | ours | n | verdict |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in run:
@@ -73,9 +76,15 @@ def _section(table: Table, rows: list[Row]) -> Iterator[str]:
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
     left = len(rows) - len(run)
     if left:
-        yield f"\n{left} more {'row is' if left == 1 else 'rows are'} not attempted yet."
+        yield f"\n{left} more {'row is' if left == 1 else 'rows are'} not attempted yet. {_price(table)}"
     for finding in table.findings:
         yield f"\n{finding}"
+
+
+def _price(table: Table) -> str:
+    """What it would take, from the rounds and what one took when the settings were written."""
+    small, paper = (duration(estimate(cells(table, table.scale(scale)), 2)) for scale in ("small", "paper"))
+    return f"On two cores `--scale small` takes about {small} in all and `--scale paper` about {paper}."
 
 
 def main(args: Sequence[str] | None = None) -> int:
