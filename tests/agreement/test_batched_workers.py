@@ -38,13 +38,16 @@ def test_workers_change_no_float() -> None:
             model, rates = backend.init(), LOCAL.rates(1, np.zeros(len(SAMPLES)))
             trained = backend.train(model, backend.shards.ids[::-1], 1, rates, WANTS)
             tested = backend.evaluate(trained.models[0], "test")
+            probed = {name: backend.probe(model, name, backend.shards.ids[::-1], 2) for name in ("loss", "gradient")}
         backend.close()
-        answers.append((trained, tested))
-    (one, score), (two, score_of_two) = answers
+        answers.append((trained, tested, probed))
+    (one, score, heard), (two, score_of_two, heard_by_two) = answers
     np.testing.assert_array_equal(one.models, two.models)
     np.testing.assert_array_equal(one.local_steps, two.local_steps)
     for name in WANTS:
         np.testing.assert_array_equal(one.signals[name], two.signals[name], err_msg=name)
+    for name, values in heard.items():
+        np.testing.assert_array_equal(values, heard_by_two[name], err_msg=name)
     assert (score.loss, score.accuracy) == (score_of_two.loss, score_of_two.accuracy)
     np.testing.assert_array_equal(score.recall, score_of_two.recall)
     assert np.abs(one.models - one.models[0]).max() > 0.01  # clients went their own ways

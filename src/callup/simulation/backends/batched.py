@@ -60,6 +60,14 @@ class Batched(BatchedOne):
                 heard[name][group.members] = answers
         return Trained(models, steps, heard)
 
+    def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
+        if self._number == 1 or len(ids) < 2:
+            return super().probe(model, name, ids, index)
+        shares = np.array_split(
+            ids, min(2 * self._number, len(ids))
+        )  # clients are measured one by one, whoever does it
+        return np.concatenate(self._spread(model, [("probe", (name, share, index)) for share in shares]))
+
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         held: Split = getattr(self.data, split)
         if self._number == 1 or len(held) <= ROWS:
