@@ -38,7 +38,7 @@ class _Notes:
 
 
 def print_rows(rows: list[Row], tables: list[Table]) -> None:
-    """One table for each of the papers', its notes, and the counts under all; one line for a table not attempted."""
+    """One table for each of the papers', its notes, and the counts under all; rows not attempted take one line."""
     from rich.text import Text
 
     from callup.report.reproduction import counted
@@ -48,18 +48,26 @@ def print_rows(rows: list[Row], tables: list[Table]) -> None:
         own = [row for row in rows if (row.paper, row.table) == (table.paper, table.name)]
         if not own:
             continue
-        if all(row.verdict == "not attempted" for row in own):
-            reasons = "; ".join(dict.fromkeys(row.why for row in own))
-            console.print(Text(f"{table.address}: {len(own)} rows not attempted: {reasons}", "dim"))
+        run = [row for row in own if row.runs or row.verdict != "not attempted"]
+        left = [row for row in own if row not in run]
+        reasons = "; ".join(dict.fromkeys(row.why for row in left))
+        if not run:
+            console.print(Text(f"{table.address}: {_rows(left)} not attempted: {reasons}", "dim"))
             continue
         notes = _Notes()
         console.print(Text(f"{table.address}: {table.title}", "bold"))
-        console.print(_grid(own, notes))
+        console.print(_grid(run, notes))
         for number, line in enumerate(notes.lines, 1):
             console.print(Text(f"[{number}] {line}", "dim"))
+        if left:
+            console.print(Text(f"{_rows(left)} not attempted: {reasons}", "dim"))
         console.print()
     counts = counted([row.plain() for row in rows])
     console.print(Text(", ".join(f"{count} {verdict}" for verdict, count in counts.items()), "bold"))
+
+
+def _rows(rows: list[Row]) -> str:
+    return "1 row" if len(rows) == 1 else f"{len(rows)} rows"
 
 
 def _grid(rows: list[Row], notes: _Notes) -> Grid:
