@@ -258,3 +258,27 @@ def test_settings_come_from_the_run_config_and_code_goes_first() -> None:
     assert (strategy.session.options.k, strategy.session.options.seed) == (4, 10)
     assert strategy.session.options.deadline == 50
     assert np.isclose(strategy.session.options.wait, 120.0)
+
+
+def test_a_node_that_never_says_who_it_is_holds_up_nobody() -> None:
+    def delay(node: int, message: Message) -> float:
+        return math.inf if node == 4 and message.metadata.message_type == "query.callup" else 0.0
+
+    began = time.monotonic()
+    strategy, grid = play(delay, selector="fed-cbs", k=3, rounds=2, wait=0.5, deadline=60.0)
+    assert [len(record["used"]) for record in strategy.history] == [3, 3]
+    assert 4 not in flower_app.addressed(grid)
+    assert time.monotonic() - began < 30
+
+
+def test_a_strategy_loop_of_somebody_else_takes_the_clients_own_time() -> None:
+    from flwr.serverapp.strategy import Strategy
+
+    heard: list[np.ndarray] = []
+    grid = LocalGrid(flower_app.answering_app(), NODES)
+    strategy = Selecting(FedAvg(fraction_evaluate=0.0), "oort", k=4)
+    update = strategy.selector.update
+    strategy.selector.update = lambda feedback: (heard.append(feedback.signals["duration"]), update(feedback))[1]  # type: ignore[method-assign,assignment]
+    with server_task():
+        Strategy.start(strategy, grid, flower_app.model(), num_rounds=1)
+    assert len(set(heard[0].tolist())) == 4  # four clients, four times

@@ -67,7 +67,7 @@ class AnsweringApp(ClientApp):
         told = self._told(asked, note, context)  # before training: these facts are about the model as received
         reply: Message = super().__call__(message, context)
         if reply.has_content():
-            told["seconds"] = time.perf_counter() - began
+            told[wire.SECONDS] = time.perf_counter() - began
             reply.content[wire.KEY] = told
         return reply
 

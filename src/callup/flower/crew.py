@@ -55,7 +55,10 @@ class Crew:
         self.known.greet(grid, online, self._wanted, self._options.deadline)
         # Newcomers do not hold up the others: while enough are known, their answers are read when they are there.
         enough = sum(self.known.roster.client(node) is not None for node in online) >= max(least, self._options.k)
-        new = self.known.hear(grid, online, 0.0 if enough and self.asks is not None else self._options.deadline)
+        patience = 0.0 if enough and self.asks is not None else min(self._options.wait, self._options.deadline)
+        new = self.known.hear(grid, online, patience)
+        if not self.known.cards:  # a node that never answers holds up nobody, but somebody has to
+            new = self.known.hear(grid, online, self._options.deadline)
         changed = self._learn(new) if new or self._table is None else False
         if self._table is None:
             return None

@@ -15,6 +15,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from callup.core.catalogue import SELECTORS
 from callup.core.errors import UsageError
 from callup.core.selector import Average, Filter, Selector
+from callup.flower import wire
 from callup.flower.called import Called
 from callup.flower.calling import call
 from callup.flower.closing import close
@@ -97,7 +98,8 @@ class Selecting(Strategy):
         if called.exchange is None:  # somebody else sent the messages and collected the replies
             called.exchange = sent(called.outgoing)
             for node, reply, seconds in called.exchange.take(replies):
-                called.hear(self.session.checks, node, reply, seconds)
+                # When they came is not known here: a client that measured its own time is believed.
+                called.hear(self.session.checks, node, reply, wire.seconds_of(reply) or seconds)
         arrays, metrics = close(self.session, called, story)
         story.metrics["train"] = dict(metrics or {})
         if not self._playing:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flwr.app import Message, RecordDict
-from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
-from flwr.supercore.run import Run
 
 from callup.core.errors import UsageError
+
+if TYPE_CHECKING:  # words for the type checker; nothing undocumented is loaded
+    from flwr.proto.node_pb2 import NodeInfo
+    from flwr.supercore.run import Run
 
 _FRACTIONS = ("fraction_train", "fraction_evaluate")
 _MINIMUMS = ("min_train_nodes", "min_evaluate_nodes", "min_available_nodes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flwr.app import ConfigRecord, RecordDict
+from flwr.app import ConfigRecord, Message, RecordDict
 
 from callup.core.errors import InputError
 from callup.core.signals import SIGNALS, Signal, signal
@@ -14,7 +14,7 @@ KEY = "callup"
 """The name of the record."""
 QUERY = "query.callup"
 """The type of the messages that ask."""
-WANT, HELLO, SERVER_ROUND = "want", "hello", "server-round"
+WANT, HELLO, SERVER_ROUND, SECONDS = "want", "hello", "server-round", "seconds"
 CLIENT_ID, PARTITION_ID, ANSWERS, TAG = "client-id", "partition-id", "answers", "tag."
 MOST_NUMBERS = 1 << 28  # a row longer than this is no answer but an attack on the server's memory
 
@@ -53,6 +53,12 @@ def note_of(content: RecordDict) -> ConfigRecord:
     """The record of ours in a message, empty where there is none."""
     found = content.get(KEY)
     return found if isinstance(found, ConfigRecord) else ConfigRecord()
+
+
+def seconds_of(reply: Message) -> float | None:
+    """How long the client says it took."""
+    told = None if reply.has_error() else note_of(reply.content).get(SECONDS)
+    return told if isinstance(told, float) and 0 < told < float("inf") else None
 
 
 def without_note(content: RecordDict) -> RecordDict:

@@ -1,0 +1,1 @@
+"""Callup in a Flower app with PyTorch."""

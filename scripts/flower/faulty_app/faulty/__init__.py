@@ -1,0 +1,1 @@
+"""The quickstart with one client that misbehaves."""
