@@ -19,6 +19,8 @@ from callup.journal.entries import Entry
 from callup.journal.journal import Journal, Pace
 from callup.journal.log import read_log
 from callup.journal.snapshots import snapshots
+from callup.simulation.events import Events, read_events
+from callup.simulation.run import RoundRecord
 
 
 class Disk:
@@ -96,6 +98,21 @@ def test_in_memory_with_a_warning_each_round_until_there_is_room(tmp_path: Path,
     assert [found.number for found in story.entries] == [1, 2, 3, 4, 5]
     assert story.whole
     assert [index for index, _ in snapshots(tmp_path)] == [5, 4]
+
+
+def test_lines_for_people_are_whole_after_a_full_disk(tmp_path: Path, small_disk: Disk) -> None:
+    with Events(tmp_path) as events:
+        events.rewrite([record(1)])
+        small_disk.full = True
+        events.add(record(2), safe=True)
+        events.add(record(3), safe=False)
+        small_disk.full = False
+        events.add(record(4), safe=True)
+    assert [found.index for found in read_events(tmp_path)] == [1, 2, 3, 4]
+
+
+def record(index: int) -> RoundRecord:
+    return RoundRecord(index, 5, [1], [1], [1], {}, "0")
 
 
 def test_a_write_that_cannot_be_synced_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

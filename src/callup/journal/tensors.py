@@ -25,7 +25,7 @@ def pack(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> bytes:
     """One block of bytes; `facts` are plain JSON values."""
     # Not ascontiguousarray, which turns a single number into a row of one.
     whole = {name: np.asarray(array, order="C") for name, array in sorted(arrays.items())}
-    text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(facts, allow_nan=False, separators=(",", ":"), default=_plain)
     return save(whole, {_KEY: f"{_checksum(whole, text):08x}{text}"})
 
 
@@ -47,6 +47,13 @@ def unpack(content: bytes, where: str) -> tuple[Arrays, Facts]:
 def read_tensors(path: Path) -> tuple[Arrays, Facts]:
     """The arrays and facts of a file."""
     return unpack(read_whole(path, MOST_ARRAYS), str(path))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy's own kinds as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is no plain value")
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], text: str) -> int:

@@ -29,11 +29,14 @@ class Events:
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         self._handle = -1
+        self._end = 0
         self._late: list[RoundRecord] = []
 
     def rewrite(self, records: Iterable[RoundRecord]) -> None:
         """These rounds and no others."""
-        write_whole(self._path, "".join(map(_line, records)).encode())
+        content = "".join(map(_line, records)).encode()
+        write_whole(self._path, content)
+        self._end = len(content)
         self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
 
     def add(self, record: RoundRecord, safe: bool) -> None:
@@ -41,12 +44,15 @@ class Events:
         self._late.append(record)
         if not safe:
             return
+        content = "".join(map(_line, self._late)).encode()
         try:
-            while self._late:
-                write_all(self._handle, _line(self._late[0]).encode(), "half-event")
-                self._late.pop(0)
+            write_all(self._handle, content, "half-event")
         except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, self._end)  # or the next line would follow half of this one
             return
+        self._end += len(content)
+        self._late.clear()
         crash.point("after-event")
 
     def __enter__(self) -> Events:

@@ -23,7 +23,7 @@ from callup.simulation.run import RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.store import load_run, versions, write_clients, write_config
 
-_FREE = {"rounds", "workers", "target", "scenario", "rare_classes"}
+_FREE = {"workers", "target", "scenario", "rare_classes"}
 
 
 class Diverged(CallupError):
@@ -140,23 +140,27 @@ def finished(folder: Path, settings: Settings) -> Run | None:
     """The run in this folder if it began with these settings, has every round and a sound end state."""
     try:
         run = load_run(folder)
-        begun = read_head(folder).facts.get("settings") if (folder / NAME).exists() else settings.plain()
+        changed = (folder / NAME).exists() and changed_settings(read_head(folder), settings, folder)
     except (InputError, OSError):
         return None
-    return run if begun == settings.plain() and len(run.history) == settings.rounds and run.states else None
+    return run if not changed and len(run.history) == settings.rounds and run.states else None
 
 
 def _check_settings(head: Entry, settings: Settings, folder: Path) -> None:
-    """A run goes on as it began; only what changes no round that was played may have been changed."""
-    then, now = head.facts.get("settings"), settings.plain()
-    if not isinstance(then, dict):
-        raise InputError(f"{folder} was not made by the simulator")
-    changed = sorted(name for name in {*then, *now} - _FREE if then.get(name) != now.get(name))
-    if changed:
+    """A run goes on as it began. More rounds are another run, too: some methods plan by them."""
+    if changed := changed_settings(head, settings, folder):
         raise InputError(
             f"{folder / 'config.toml'} says another {' and '.join(changed)} than the run began with; put it back, or "
             f"begin a new run"
         )
+
+
+def changed_settings(head: Entry, settings: Settings, folder: Path) -> list[str]:
+    """Settings that are not those a run began with; those that change no round do not count."""
+    then, now = head.facts.get("settings"), settings.plain()
+    if not isinstance(then, dict):
+        raise InputError(f"{folder} was not made by the simulator")
+    return sorted(name for name in {*then, *now} - _FREE if then.get(name) != now.get(name))
 
 
 def _compare(recorded: RoundRecord, again: RoundRecord, folder: Path) -> None:

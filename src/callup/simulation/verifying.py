@@ -16,6 +16,7 @@ from callup.journal.log import NAME, Story, read_head
 from callup.journal.profiles import read_profiles
 from callup.journal.replay import CannotReplay
 from callup.simulation.engine import Engine
+from callup.simulation.recorder import changed_settings
 from callup.simulation.records import entry_of, record_in
 from callup.simulation.run import Run
 from callup.simulation.settings import Settings, read_settings
@@ -55,8 +56,8 @@ def _refuse_what_is_not_the_methods_alone(settings: Settings) -> None:
 
 def _compare_shown(folder: Path, story: Story, run: Run, settings: Settings, result: Verified) -> None:
     """What the run shows to the world against what it wrote down."""
-    if story.head.facts.get("settings") != settings.plain():
-        result.problems.append(f"{CONFIG} does not say what the run began with")
+    if changed := changed_settings(story.head, settings, folder):
+        result.problems.append(f"{CONFIG} says another {' and '.join(changed)} than the run began with")
     profile = read_profiles(folder).get(1)
     if profile is None:
         result.problems.append("the profile of the clients is missing")
