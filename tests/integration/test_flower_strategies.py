@@ -140,6 +140,8 @@ def test_an_old_strategy_is_refused() -> None:
 
     with pytest.raises(UsageError, match="old API"):
         Selecting(OldFedAvg(), "random", k=3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"clustered-similarity reads 'update', which SecAgg\+ hides"):
+        Selecting(OldFedAvg(), "clustered-similarity", k=3)  # type: ignore[arg-type]
 
 
 def test_accounted_privacy_goes_inside() -> None:

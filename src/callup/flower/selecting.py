@@ -25,7 +25,7 @@ from callup.flower.judging import Judge
 from callup.flower.options import options_of
 from callup.flower.record import Recorder
 from callup.flower.session import Session
-from callup.flower.shown import refuse_schedules
+from callup.flower.shown import refuse_what_cannot_work
 from callup.flower.story import Story
 from callup.flower.validation import Judgement
 
@@ -53,13 +53,13 @@ class Selecting(Strategy):
         guard: str | None = None,
         **options: Any,
     ) -> None:
-        refuse_schedules(strategy)
         config = dict(selector) if isinstance(selector, Mapping) else {"selector": selector}
         given = {"run": run, "resume": resume, "filter": filter, "average": average, "guard": guard, **options}
         settings, rest = options_of(config, given)
+        chosen = SELECTORS.make(rest.get("selector", "random"))
+        refuse_what_cannot_work(strategy, chosen)
         judge = Judge(strategy, rest.get("filter"), rest.get("average"), validation, settings.seed)
         self.strategy = strategy
-        chosen = SELECTORS.make(rest.get("selector", "random"))
         self.session = Session(strategy, chosen, settings, judge, str(rest.get("guard", "off")))
         self._recorder = Recorder(rest.get("run"), bool(rest.get("resume")))
         self._called: Called | None = None

@@ -11,12 +11,14 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
 from callup.core.errors import UsageError
+from callup.core.selector import Selector
 
 if TYPE_CHECKING:  # words for the type checker; nothing undocumented is loaded
     from flwr.proto.node_pb2 import NodeInfo
     from flwr.supercore.run import Run
 
 _FRACTIONS = ("fraction_train", "fraction_evaluate")
+_SINGLE_UPDATES = {"update", "gradient", "kept", "contribution", "class_gradients"}
 _MINIMUMS = ("min_train_nodes", "min_evaluate_nodes", "min_available_nodes")
 
 
@@ -86,15 +88,22 @@ def _settings(layer: Strategy) -> Iterator[tuple[str, Any]]:
     return ((name, getattr(layer, name)) for name in (*_FRACTIONS, *_MINIMUMS) if name in vars(layer))
 
 
-def refuse_schedules(strategy: object) -> None:
-    """Refuses what cannot work before a run begins, with the reason."""
+def refuse_what_cannot_work(strategy: object, selector: Selector) -> None:
+    """Before a run begins, with the reason."""
     if not isinstance(strategy, Strategy):
         name = f"{type(strategy).__module__}.{type(strategy).__name__}"
-        old = " It belongs to Flower's old API." if name.startswith("flwr.") and "server" in name else ""
-        raise UsageError(f"Selecting wraps a strategy of flwr.serverapp.strategy, got {name}.{old}")
+        raise UsageError(f"Selecting wraps a strategy of flwr.serverapp.strategy, got {name}.{_old(name, selector)}")
     for layer in layers(strategy):
         if type(layer).__name__ == "FedXgbCyclic":
             raise UsageError(
                 "FedXgbCyclic cannot be combined with a selector: it is a schedule of its own and trains one client "
                 "after another; FedXgbBagging works"
             )
+
+
+def _old(name: str, selector: Selector) -> str:
+    if not name.startswith(("flwr.server.", "flwr.compat.")):
+        return ""
+    reads = [signal for signal in selector.needs.names("reply", "server") if signal in _SINGLE_UPDATES]
+    hidden = f" {selector.card.name} reads '{reads[0]}', which SecAgg+ hides from the server." if reads else ""
+    return f" It belongs to Flower's old API, the only one with SecAgg+.{hidden}"
