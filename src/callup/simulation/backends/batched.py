@@ -63,9 +63,8 @@ class Batched(BatchedOne):
     def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
         if self._number == 1 or len(ids) < 2:
             return super().probe(model, name, ids, index)
-        shares = np.array_split(
-            ids, min(2 * self._number, len(ids))
-        )  # clients are measured one by one, whoever does it
+        # Clients are measured one by one, whoever does it.
+        shares = np.array_split(ids, min(2 * self._number, len(ids)))
         return np.concatenate(self._spread(model, [("probe", (name, share, index)) for share in shares]))
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
