@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from callup.core.types import check_k
 from callup.simulation.data.text.by_user import corpus
-from callup.simulation.data.text.leaf import read_leaf
 from callup.simulation.data.text.next_word import Prepared, prepare
 from callup.simulation.data.text.posts import Source, writers
-from callup.simulation.data.text.stack_exchange import read_stack_exchange
-from callup.simulation.data.text.yelp import read_yelp
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import TASKS, Loaded, Task, WordLstm
 
-_NCCB = "Cao, Pan, Zhu, Liu, Birds of a Feather Help"
-_SMALL = {"small": {"vocabulary": 2000, "embedding": 64, "hidden": 64, "layers": 1}}
+NCCB = "Cao, Pan, Zhu, Liu, Birds of a Feather Help"
+SMALL = {"small": {"vocabulary": 2000, "embedding": 64, "hidden": 64, "layers": 1}}
+
+Origin = tuple[Callable[..., Source], tuple[Any, ...]]
+"""A function that finds texts, and its arguments: together they say which texts these are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +53,11 @@ class TextTask(Task):
     def prepared(self) -> Prepared:
         """The splits, and the word of each number."""
         asked = (self.tokens, self.posts, self.vocabulary, self.length, self.stop_words, self.validation)
-        return _prepared(*self._origin(), self.card.name, *asked)
+        return _prepared(*self.origin(), self.card.name, *asked)
 
-    def _origin(self) -> tuple[Callable[..., Source], tuple[str, ...]]:
-        """A function that finds the texts, and its arguments."""
-        raise NotImplementedError
+    @abstractmethod
+    def origin(self) -> Origin:
+        """Where the texts are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +67,11 @@ class CorpusTask(TextTask):
     file: ClassVar[tuple[str, str]]
     """Its name, and where such texts come from."""
 
-    def _origin(self) -> tuple[Callable[..., Source], tuple[str, ...]]:
+    def origin(self) -> Origin:
         return corpus, (self.card.name, *self.file)
 
 
-@TASKS.add("chitchat", paper=_NCCB, presets=_SMALL)
+@TASKS.add("chitchat", paper=NCCB, presets=SMALL)
 @dataclass(frozen=True, kw_only=True)
 class Chitchat(CorpusTask):
     """The next word in chat messages; of 1,315 people 251 wrote 1,000 words or more and are clients.
@@ -86,7 +86,7 @@ class Chitchat(CorpusTask):
     file = ("text_chitchat_by_user.jsonl", "https://pypi.org/project/chitchat-dataset")
 
 
-@TASKS.add("ubuntu-irc", paper=_NCCB, presets=_SMALL)
+@TASKS.add("ubuntu-irc", paper=NCCB, presets=SMALL)
 @dataclass(frozen=True, kw_only=True)
 class UbuntuIrc(CorpusTask):
     """The next word in Ubuntu's support channel; of 17,008 nicks 222 wrote 1,000 words or more and are clients.
@@ -101,7 +101,7 @@ class UbuntuIrc(CorpusTask):
     file = ("text_ubuntu_irc_by_nick.jsonl", "https://irclogs.ubuntu.com")
 
 
-@TASKS.add("stackexchange", paper=_NCCB, presets=_SMALL)
+@TASKS.add("stackexchange", paper=NCCB, presets=SMALL)
 @dataclass(frozen=True, kw_only=True)
 class StackExchange(CorpusTask):
     """The next word on nine small Stack Exchange sites; of 3,139 users 365 wrote 1,000 words or more and are clients.
@@ -116,7 +116,7 @@ class StackExchange(CorpusTask):
     file = ("text_stackexchange_by_user.jsonl", "https://archive.org/details/stackexchange")
 
 
-@TASKS.add("shakespeare", paper=_NCCB, presets=_SMALL)
+@TASKS.add("shakespeare", paper=NCCB, presets=SMALL)
 @dataclass(frozen=True, kw_only=True)
 class Shakespeare(CorpusTask):
     """The next word in Shakespeare's plays; of 1,340 roles 243 speak 1,000 words or more and are clients.
@@ -131,61 +131,17 @@ class Shakespeare(CorpusTask):
     file = ("text_shakespeare_by_role.jsonl", "https://www.gutenberg.org")
 
 
-@TASKS.add("text-leaf", paper="Caldas et al., LEAF, 2018", presets=_SMALL)
-@dataclass(frozen=True, kw_only=True)
-class LeafText(TextTask):
-    """The next word in texts of yours in LEAF's JSON; `path` is a file, or a folder of them."""
-
-    path: str
-
-    def _origin(self) -> tuple[Callable[..., Source], tuple[str, ...]]:
-        return _at, ("leaf", self.path)
-
-
-@TASKS.add("text-stackexchange", paper=_NCCB, presets=_SMALL)
-@dataclass(frozen=True, kw_only=True)
-class StackExchangeDump(TextTask):
-    """The next word in a Stack Exchange dump of yours; `path` is a Posts.xml or a Comments.xml.
-
-    With Superuser's dump and posts=150 this is the setting of NCCB.
-    """
-
-    path: str
-
-    def _origin(self) -> tuple[Callable[..., Source], tuple[str, ...]]:
-        return _at, ("stack_exchange", self.path)
-
-
-@TASKS.add("text-yelp", paper=_NCCB, presets=_SMALL)
-@dataclass(frozen=True, kw_only=True)
-class YelpReviews(TextTask):
-    """The next word in Yelp's reviews, if you have them; `path` is the file of reviews as JSON lines.
-
-    With posts=150 and layers=5 this is the setting of NCCB.
-    """
-
-    path: str
-
-    def _origin(self) -> tuple[Callable[..., Source], tuple[str, ...]]:
-        return _at, ("yelp", self.path)
-
-
-_READERS = {"leaf": read_leaf, "stack_exchange": read_stack_exchange, "yelp": read_yelp}
-
-
-def _at(form: str, path: str) -> Source:
-    return functools.partial(_READERS[form], Path(path).expanduser())
-
-
 @functools.cache
 def _prepared(
     find: Callable[..., Source],
-    where: tuple[str, ...],
+    where: tuple[Any, ...],
     what: str,
     tokens: int,
     posts: int,
-    *rest: Any,
+    vocabulary: int,
+    length: int,
+    stop_words: bool,
+    validation: int,
 ) -> Prepared:
     authors = writers(find(*where), tokens, posts, what)
-    vocabulary, length, stop_words, validation = rest
     return prepare(authors, vocabulary, length, stop_words, validation, what)

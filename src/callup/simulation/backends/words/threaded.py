@@ -23,6 +23,7 @@ from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import silence
 from callup.simulation.backends.words.backend import Judged, WordsBackend
 from callup.simulation.backends.words.network import Network
+from callup.simulation.backends.words.sgd import make_sgd
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Split, WordLstm
 
@@ -93,30 +94,13 @@ class ThreadedWords(WordsBackend):
 
     def _train_one(self, model: np.ndarray, own: Split, course: Course, weights: np.ndarray) -> float:
         """Writes the local model; returns the mean of its mini-batch losses."""
-        local, losses = self.local, []
         weights[:] = model
-        plain = not (local.momentum or local.weight_decay or local.proximal)
-        velocity = gradient = weights if plain else np.zeros_like(weights)
+        sgd, losses = make_sgd(weights, self.local), []
         with self._network() as network:
-            if not plain:
-                gradient = np.empty_like(weights)
             for rows, rate in zip(course.batches, course.rates, strict=True):
                 part = Split(own.x[rows], own.y[rows])
                 asked = int(np.count_nonzero(part.y >= 0))
-                if plain:
-                    # The gradient goes straight into the weights: only rows of words that occur are touched.
-                    loss = network.descend(weights, weights, part, float(rate) / max(asked, 1))
-                else:
-                    gradient[:] = 0
-                    loss = network.descend(weights, gradient, part, -1 / max(asked, 1))
-                    # v <- momentum v + g + decay w + mu (w - w_t);  w <- w - rate v
-                    if local.weight_decay:
-                        gradient += local.weight_decay * weights
-                    if local.proximal:
-                        gradient += local.proximal * (weights - model)
-                    velocity *= local.momentum
-                    velocity += gradient
-                    weights -= float(rate) * velocity
+                loss = sgd.step(network, part, float(rate), asked)
                 if asked:
                     losses.append(loss / asked)
         return float(np.mean(losses)) if losses else np.nan
