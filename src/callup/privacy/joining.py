@@ -38,9 +38,10 @@ class ClientParty:
 
     def join(self, terms: bytes, counts: Sequence[float] | np.ndarray) -> tuple[bytes, bytes]:
         """The message for the server and the one for the selector."""
-        return split(self._told(counts), self.client, Terms.decode(terms), self.pinned)
+        return split(self.told(counts), self.client, Terms.decode(terms), self.pinned)
 
-    def _told(self, counts: Sequence[float] | np.ndarray) -> Sequence[float] | np.ndarray:
+    def told(self, counts: Sequence[float] | np.ndarray) -> Sequence[float] | np.ndarray:
+        """The counts as they are told to anybody: noised once for a data version, or as they are."""
         if self.ledger is None or self.epsilon is None:
             return counts
         if self.ledger.holds(self.version):

@@ -1,0 +1,1 @@
+"""Fed-CBS in Flower where the server never sees a label count."""
