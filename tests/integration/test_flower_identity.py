@@ -75,7 +75,8 @@ def test_a_roster_is_kept_and_a_wrong_one_refused() -> None:
         ({}, "", "node-77"),
         ({"client-id": True}, "", "node-77"),
         ({"partition-id": -3}, "", "node-77"),
-        ({"client-id": "x" * 9999}, "", "x" * 200),
+        ({"client-id": "x" * 9999}, "", "x" * 197 + "..."),
+        ({"client-id": "a\x1b[31mb\n c"}, "", "a [31mb c"),
     ],
 )
 def test_what_a_node_goes_by(note: dict[str, Any], registered: str, expected: str | int) -> None:

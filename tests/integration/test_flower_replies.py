@@ -10,6 +10,7 @@ import flower_app
 import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
 from flwr.serverapp.strategy import FedAvg, FedMedian
 
@@ -298,3 +299,36 @@ def test_one_bad_evaluation_does_not_end_the_run() -> None:
         result = strategy.start(LocalGrid(app, NODES), flower_app.model(), num_rounds=1)
     assert 0 <= float(result.evaluate_metrics_clientapp[1]["accuracy"]) <= 1
     assert time.monotonic() - began < 60
+
+
+def test_counters_that_averaging_turned_into_fractions_may_come_back_whole() -> None:
+    """As the batch counters of PyTorch's normalisation layers do."""
+    app = ClientApp()
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        seen = message.content["arrays"]["seen"].numpy().astype(np.int64) + 5
+        arrays = ArrayRecord({"w": message.content["arrays"]["w"], "seen": Array(np.asarray(seen))})
+        return Message(RecordDict({"arrays": arrays, "m": MetricRecord({"num-examples": 10})}), reply_to=message)
+
+    strategy = Selecting(FedAvg(fraction_evaluate=0.0), "random", k=3)
+    with server_task():
+        first = ArrayRecord({"w": Array(np.zeros(3, np.float32)), "seen": Array(np.array(0))})
+        result = strategy.start(LocalGrid(app, NODES), first, num_rounds=3)
+    assert [len(record["used"]) for record in strategy.history] == [3, 3, 3]
+    assert result.arrays["seen"].numpy() == 15
+
+
+def test_a_whole_number_too_large_for_a_float_is_set_aside() -> None:
+    strategy, _ = play(bad_mod(metric("train_loss", 10**400), BAD))
+    assert "not finite" in strategy.history[0]["failed"][str(BAD)]
+
+
+def test_local_models_take_no_room_where_nobody_looks_at_them() -> None:
+    kept = {}
+    for selector in ("random", "clustered-similarity"):
+        strategy, _ = play(bad_mod(lambda content: None), selector=selector, k=3)
+        called = strategy._called
+        assert called is not None
+        kept[selector] = [reply.model is not None for reply in called.good.values()]
+    assert kept == {"random": [False] * 3, "clustered-similarity": [True] * 3}

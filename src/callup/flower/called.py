@@ -13,9 +13,11 @@ from callup.core.errors import MissingSignal
 from callup.core.index import Ids
 from callup.core.types import Replies, Round, Selection
 from callup.flower import wire
+from callup.flower.bad_reply import BadReply
 from callup.flower.exchange import Exchange
 from callup.flower.forms import bring_into_form
-from callup.flower.replies import BadReply, Checks, GoodReply, MissingFact, told
+from callup.flower.local_model import ModelCheck
+from callup.flower.replies import Checks, GoodReply, MissingFact, told
 
 NO_REPLY, NOT_NEEDED = "no reply", "not needed"
 
@@ -41,6 +43,9 @@ class Called:
     """The same as one vector."""
     wanted: list[str]
     """Facts that replies must carry."""
+    models: ModelCheck
+    keep_models: bool
+    """Somebody will look at local models beside the strategy."""
     probed: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     outgoing: list[Message] = field(default_factory=list)
     exchange: Exchange | None = None
@@ -50,6 +55,9 @@ class Called:
     blamed: dict[int, str] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
     """Client to the fact that its reply lacked."""
+
+    def __post_init__(self) -> None:
+        self._length = float(np.linalg.norm(self.vector.astype(np.float64)))
 
     def hear(self, checks: Checks, node: int, message: Message, seconds: float) -> None:
         """Judges one reply; a client is heard once."""
@@ -68,12 +76,12 @@ class Called:
 
     def _judged(self, checks: Checks, client: int, message: Message, seconds: float) -> GoodReply:
         content = checks.content(message)
-        model = checks.model(content, self.start, self.vector)
+        model = self.models.vector(content, self.start, self._length, self.keep_models)
         metrics = checks.metrics(content)
         clients = self.now.clients
         claimed = float(clients.of("num_examples", np.array([client]))[0]) if "num_examples" in clients else None
         weight = checks.examples(metrics, claimed)
-        facts = told(content, self.wanted, metrics, None if model is None else len(model))
+        facts = told(content, self.wanted, metrics, len(self.vector))
         message.content = wire.without_note(content)
         return GoodReply(client, model, weight, facts, seconds)
 

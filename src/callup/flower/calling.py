@@ -66,6 +66,8 @@ def _choose(session: Session, muster: Muster, index: int, arrays: ArrayRecord, g
         start=arrays,
         vector=np.empty(0, np.float32) if session.trees else flat(arrays),
         wanted=wanted,
+        models=session.models,
+        keep_models=session.keeps_models(),
         probed=prober.heard,
     )
 

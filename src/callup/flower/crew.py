@@ -63,8 +63,8 @@ class Crew:
         if self._table is None:
             return None
         clients = {self.known.roster.client(node) for node in online if node not in busy}
-        free = [c for c in clients if c is not None and self._allowed(c)]
-        here = np.array(sorted(c for c in free if c in self._table.ids), np.int64)
+        usable = set(self._table.ids.tolist())
+        here = np.array(sorted(c for c in clients if c is not None and c in usable and self._allowed(c)), np.int64)
         return Muster(self._table, self._visible(self._table), here, changed)
 
     def _wait(self, online: Callable[[], list[int]], least: int) -> list[int]:

@@ -11,8 +11,9 @@ from flwr.common import log
 from flwr.serverapp import Grid
 
 from callup.core.randomness import stream
+from callup.flower.bad_reply import BadReply
 from callup.flower.forms import bring_into_form
-from callup.flower.replies import BadReply, Checks
+from callup.flower.replies import Checks
 from callup.flower.session import Session
 from callup.flower.shown import ShownGrid, all_of, setting
 

@@ -74,5 +74,11 @@ def listen(
 
 def reason_of(reply: Message) -> str:
     """Why a reply is an error, in one line."""
-    text = " ".join(str(reply.error.reason or "no reason given").split())
-    return text if len(text) <= 160 else text[:157] + "..."
+    return printable(str(reply.error.reason or "no reason given"), 160)
+
+
+def printable(text: str, most: int = 200) -> str:
+    """One line of visible characters: what clients say reaches logs and terminals."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(line.split())
+    return line if len(line) <= most else line[: most - 3] + "..."

@@ -84,12 +84,13 @@ class Judge:
         used = np.ones(len(replies.ids), bool)
         if not len(replies.ids):
             return used, {}
-        bench = self._bench(replies, selection, clients, like)
-        if self.filter is not None:
-            used = kept(self.filter, replies, bench)
         facts = {}
-        if self.validation is not None:
-            facts = server_signals(asks, bench, replies, stream(self._seed, "server", index))
+        if len(replies.models):  # otherwise nobody asked for them
+            bench = self._bench(replies, selection, clients, like)
+            if self.filter is not None:
+                used = kept(self.filter, replies, bench)
+            if self.validation is not None:
+                facts = server_signals(asks, bench, replies, stream(self._seed, "server", index))
         if any(ask.signal.name == "kept" for ask in asks):
             facts["kept"] = used.astype(np.float64)
         return used, facts

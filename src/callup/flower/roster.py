@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from callup.core.errors import InputError
+from callup.flower.exchange import printable
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Roster:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        self._lowest_free = 0
         self._nodes: dict[int, int] = {}  # client -> node
         self._clients: dict[int, int] = {}  # node -> client
 
@@ -48,11 +51,11 @@ class Roster:
     def _number(self, name: str | int) -> int:
         key = str(name)
         if key not in self._numbers:
-            taken = set(self._numbers.values())
-            wanted = name if isinstance(name, int) and name not in taken else None
-            self._numbers[key] = (
-                wanted if wanted is not None else next(i for i in range(len(taken) + 1) if i not in taken)
-            )
+            while self._lowest_free in self._names:
+                self._lowest_free += 1
+            free = isinstance(name, int) and name not in self._names
+            self._numbers[key] = int(name) if free else self._lowest_free
+            self._names[self._numbers[key]] = key
         return self._numbers[key]
 
     def client(self, node: int) -> int | None:
@@ -62,7 +65,7 @@ class Roster:
         return self._nodes[int(client)]
 
     def name(self, client: int) -> str:
-        return next((name for name, number in self._numbers.items() if number == client), str(client))
+        return self._names.get(int(client), str(client))
 
     def number(self, name: str | int) -> int | None:
         """The client of this name, if it is known."""
@@ -84,6 +87,7 @@ class Roster:
         if len(set(numbers)) != len(numbers):
             raise InputError("a roster gives one number to two clients")
         made._numbers = dict(values)
+        made._names = {number: name for name, number in values.items()}
         return made
 
 
@@ -95,5 +99,5 @@ def name_of(note: Mapping[str, Any], registered: str, node: int) -> str | int:
         if isinstance(given, int) and 0 <= given < 2**31:
             return given
         if isinstance(given, str) and given:
-            return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else given[:200]
-    return registered[:200] if registered else f"node-{node}"
+            return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else printable(given)
+    return printable(registered) if registered else f"node-{node}"

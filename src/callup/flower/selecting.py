@@ -133,6 +133,7 @@ class Selecting(Strategy):
         seconds = min(timeout, self.session.options.deadline)
         configs = train_config or ConfigRecord(), evaluate_config or ConfigRecord()
         try:
+            self.session.models.remember(initial_arrays)
             arrays, done = self._recorder.open(self.session, initial_arrays, result)
             self.summary()
             if evaluate_fn is not None and not done:

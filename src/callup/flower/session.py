@@ -18,6 +18,7 @@ from callup.core.verify import check_size
 from callup.flower.crew import Crew, Muster
 from callup.flower.greeting import ALWAYS
 from callup.flower.judging import Judge, check_options
+from callup.flower.local_model import ModelCheck
 from callup.flower.options import Options
 from callup.flower.replies import Checks
 from callup.flower.shown import setting
@@ -49,10 +50,16 @@ class Session:
         served = self.judge.served | (ALWAYS - {"update"} if self.trees else ALWAYS)
         self.crew = Crew(self.selector, self.options, served, self.judge.profile)
         self.watch = Watch(self.guard, self.selector, self.options.strikes, self.options.seed, self.trees)
-        self.checks = Checks(setting(self.strategy, "weighted_by_key", "num-examples"), fixed_shapes=not self.trees)
+        self.checks = Checks(setting(self.strategy, "weighted_by_key", "num-examples"))
+        self.models = ModelCheck(fixed_shapes=not self.trees)
 
     def methods(self) -> dict[str, Method]:
         return {"selector": self.selector, **dict(self.judge.methods()), **dict(self.watch.methods())}
+
+    def keeps_models(self) -> bool:
+        """Whether anybody beside the strategy looks at local models; if not, they need no room."""
+        asked = any(ask.signal.name in ("update", "contribution") for ask in self.crew.asks or ())
+        return not self.trees and (asked or self.judge.needs_models or self.watch.guard is not None)
 
     def least(self) -> int:
         """Nodes to wait for: as many as the strategy wants before the first round, then what a quorum takes."""
