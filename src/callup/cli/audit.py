@@ -43,7 +43,7 @@ def audit(
     format: AsFormat = Format.table,
 ) -> None:
     """Attack a federation's label statistics under each privacy mode and print what leaks to whom."""
-    from callup.cli.audit_input import read_federation, simulated_federation
+    from callup.cli.audit_input import read_federation, simulated_federation, some_of
     from callup.cli.audit_picture import picture
     from callup.privacy.audit.findings import audit as attack
     from callup.privacy.claims import claims
@@ -58,6 +58,7 @@ def audit(
         clients = simulated_federation(partition, samples, classes, seed)
     if "label_counts" not in clients:
         raise InputError(f"{federation} holds no label counts to audit")
+    clients = some_of(clients, seed)
     count = len(clients)
     few = [n for n in _numbers(known) if n < count]
     found = attack(clients, [m.spec for m in modes], seed, few, min(k, count), rounds)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from callup.cli.terminal import say
 from callup.core.clients import Clients
 from callup.core.errors import InputError
 from callup.core.randomness import stream
 from callup.partition.scheme import PARTITIONS
 
 _MOST_BYTES = 100_000_000
+_MOST_CLIENTS = 1000
 
 
 def read_federation(path: Path) -> Clients:
@@ -36,6 +38,15 @@ def simulated_federation(partition: str, samples: int, classes: int, seed: int) 
     labels = np.arange(samples) % classes
     shards = PARTITIONS.make(partition).split(labels, classes, stream(seed, "partition"))
     return Clients(shards.ids, label_counts=shards.label_counts(labels, classes))
+
+
+def some_of(clients: Clients, seed: int) -> Clients:
+    """The clients, or of very many a random thousand: enough to see what leaks."""
+    if len(clients) <= _MOST_CLIENTS:
+        return clients
+    say(f"of {len(clients):,} clients a random {_MOST_CLIENTS:,} are audited")
+    rows = np.sort(stream(seed, "audit", "sample").choice(len(clients), _MOST_CLIENTS, replace=False))
+    return Clients(clients.ids[rows], label_counts=clients.all("label_counts")[rows])
 
 
 def _from_csv(path: Path, text: str) -> Clients:

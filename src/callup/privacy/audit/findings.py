@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,16 +61,21 @@ def audit(
     truth = np.stack([whole_counts(row, client) for row, client in zip(rows, clients.ids.tolist(), strict=True)])
     if len(truth) < 3:
         raise InputError(f"an audit compares clients with each other: at least 3 are needed, got {len(truth)}")
+    parsed = [parse_mode(spec) for spec in modes]
+    names = [mode.name for mode in parsed]
     findings, watching, guesses = [], [], {}
-    for spec in modes:
-        mode = parse_mode(spec)
+    seen_by_epsilon: dict[float | None, float] = {}  # hiding the counts changes no pick
+    for mode in parsed:
+        name = mode.name if names.count(mode.name) == 1 else mode.spec
         released = truth if mode.epsilon is None else simulated_release(clients, mode.epsilon, seed)
-        found, guesses[mode.name] = _parties(mode, truth, released, known, seed)
-        findings += found
-        if rounds:
+        found, guesses[name] = _parties(mode, truth, released, known, seed)
+        findings += [replace(finding, mode=name) for finding in found]
+        if rounds and mode.epsilon not in seen_by_epsilon:
             seen = Clients(clients.ids, label_counts=released, num_examples=truth.sum(axis=1))
             log = watched(SELECTORS.make("fed-cbs"), seen, truth.shape[1], k, rounds, 0.3, seed)
-            watching.append(Watching(mode.name, rounds, same_class_auc(*log, truth)))
+            seen_by_epsilon[mode.epsilon] = same_class_auc(*log, truth)
+        if rounds:
+            watching.append(Watching(name, rounds, seen_by_epsilon[mode.epsilon]))
     return Audit(truth, guesses, findings, watching, knows_nothing(truth))
 
 
