@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from callup.core.errors import InputError, UsageError
+from callup.simulation.data.text import json_lines
 from callup.simulation.data.text.by_user import read_by_user
 from callup.simulation.data.text.leaf import read_leaf
 from callup.simulation.data.text.posts import Post
@@ -79,6 +80,15 @@ def test_by_user_broken(tmp_path: Path) -> None:
     path.write_bytes(b'{"user": "\xff"}')
     assert "is not JSON" in refused(read_by_user, path)
     assert "cannot be read" in refused(read_by_user, tmp_path / "absent.jsonl")
+
+
+def test_a_line_that_does_not_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST", 1000)
+    packed = tmp_path / "bomb.jsonl.gz"
+    packed.write_bytes(gzip.compress(b" " * 1001))
+    assert "line 1: is longer than 1,000 bytes" in refused(read_by_user, packed)
+    packed.write_bytes(gzip.compress(b" " * 999 + b"\n" + b" " * 1000))
+    assert list(read_by_user(packed)) == []
 
 
 def test_leaf_strings_and_lists_of_words(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,19 @@ from typing import Any
 from callup.core.errors import InputError
 from callup.simulation.data.files import opened
 
+LONGEST = 1 << 28
+"""Bytes in a line: a small packed file must not unpack into all of memory."""
+
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line numbers from 1 and the object on each line; empty lines are passed over."""
     with opened(path) as (stream, _):
-        for number, line in enumerate(stream, start=1):
+        for number in itertools.count(1):
+            line = stream.readline(LONGEST + 1)
+            if not line:
+                return
+            if len(line) > LONGEST:
+                raise InputError(f"{path}, line {number:,}: is longer than {LONGEST:,} bytes; is it the right file?")
             if line.strip():
                 yield number, _object(line, f"{path}, line {number:,}")
 
