@@ -20,8 +20,9 @@ from callup.core.clients import Clients
 from callup.core.per_client import PerClient
 from callup.core.randomness import stream
 from callup.core.types import Feedback, Round, Selection
+from callup.journal.appending import Log
 from callup.journal.entries import Entry
-from callup.journal.log import NAME, Log, read_log
+from callup.journal.log import NAME, read_log
 from callup.journal.snapshots import read_snapshot, snapshots, write_snapshot
 from callup.journal.turns import Turn, record_turn
 

@@ -20,9 +20,10 @@ from callup.cli.folders import CELLS, INDEX, read_plan, read_runs
 from callup.core.catalogue import SELECTORS
 from callup.core.errors import CallupError
 from callup.core.types import Plan
+from callup.journal.appending import Log
 from callup.journal.entries import read_entry
 from callup.journal.lock import Lock
-from callup.journal.log import NAME, Log, read_log
+from callup.journal.log import NAME, read_log
 from callup.journal.profiles import read_profiles
 from callup.journal.replay import replay
 from callup.journal.snapshots import newest

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from callup.cli.main import run
-from callup.journal.log import NAME, Log, read_log
+from callup.journal.appending import Log
+from callup.journal.log import NAME, read_log
 from callup.simulation.engine import simulate
 
 CONFIG = """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from callup.journal import disk, log
+from callup.journal import appending, disk
 from callup.journal.disk import NoRoom, write_whole
 from callup.journal.entries import Entry
 from callup.journal.journal import Journal, Pace
@@ -124,7 +124,7 @@ def test_a_write_that_cannot_be_synced_counts_as_none(tmp_path: Path, monkeypatc
             raise OSError(errno.EIO, "Input/output error")
 
         with monkeypatch.context() as broken:
-            broken.setattr(log.os, "fsync", fails)
+            broken.setattr(appending.os, "fsync", fails)
             with pytest.raises(NoRoom, match="Input/output error"):
                 journal.append(entry(2))
         assert [found.number for found in read_log(tmp_path).entries] == [1]

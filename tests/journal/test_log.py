@@ -11,9 +11,10 @@ import pytest
 
 from callup.core.errors import InputError
 from callup.core.randomness import stream
+from callup.journal.appending import Log
 from callup.journal.entries import Entry, read_entry
 from callup.journal.frames import HEAD
-from callup.journal.log import NAME, HeadLost, Log, read_log
+from callup.journal.log import NAME, HeadLost, read_log
 
 
 def entry(number: int) -> Entry:

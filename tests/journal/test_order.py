@@ -1,4 +1,4 @@
-"""The order of writes and syncs, which a crash of the machine would put to the test: seen at the calls of the system."""
+"""The order of writes and syncs, which a crash of the machine would put to the test: seen at the system's calls."""
 
 from __future__ import annotations
 

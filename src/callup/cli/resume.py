@@ -12,7 +12,7 @@ from callup.cli.terminal import clean, say
 from callup.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from callup.journal.journal import Found
+    from callup.journal.found import Found
 
 
 def resume(

@@ -2,7 +2,8 @@
 
 from callup.journal.disk import NoRoom
 from callup.journal.entries import Entry
-from callup.journal.journal import Found, Journal, Pace
+from callup.journal.found import Found
+from callup.journal.journal import Journal, Pace
 from callup.journal.lock import RunInUse
 from callup.journal.log import Story, read_log
 from callup.journal.profiles import read_profiles, write_profile

@@ -11,7 +11,7 @@ from callup.core.catalogue import SELECTORS
 from callup.core.errors import InputError
 from callup.core.types import Plan
 from callup.journal.disk import read_text
-from callup.journal.journal import check_schema
+from callup.journal.found import check_schema
 from callup.journal.log import NAME, Story, read_log
 from callup.journal.profiles import read_profiles
 from callup.journal.replay import CannotReplay, replay

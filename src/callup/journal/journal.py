@@ -9,22 +9,22 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from callup.core.errors import InputError
-from callup.core.selector import Arrays
 from callup.journal import crash
+from callup.journal.appending import Log, set_aside
 from callup.journal.disk import NoRoom, private_folder
 from callup.journal.entries import Entry
+from callup.journal.found import SCHEMA, Found, check_schema, damage
 from callup.journal.lock import Lock
-from callup.journal.log import NAME, Log, Story, read_log, set_aside
+from callup.journal.log import NAME, read_log
 from callup.journal.snapshots import newest, write_snapshot
 
-SCHEMA = 1
 WhenFull = Literal["stop", "continue"]
 Say = Callable[[str], None]
 
@@ -40,21 +40,6 @@ class Pace:
     rounds: int = 10
     seconds: float = 30.0
     sync: float = 0.0
-
-
-@dataclass
-class Found:
-    """What was there when a run was opened again."""
-
-    head: Entry = field(default_factory=lambda: Entry(0, {}))
-    """What was known when the run began."""
-    entries: list[Entry] = field(default_factory=list)
-    """Rounds 1, 2, ... as they were recorded."""
-    snapshot_round: int = 0
-    """The round after which the newest sound snapshot was taken; 0 if there is none."""
-    state: Arrays = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    """What was wrong and what was done about it, a sentence each."""
 
 
 class Journal:
@@ -96,7 +81,7 @@ class Journal:
         """
         story = read_log(self.folder)
         check_schema(self.folder, story)
-        self.found.notes += _damage(story)
+        self.found.notes += damage(story)
         snapshot = newest(self.folder, len(story.entries), self.found.notes)
         if forget:
             known = 0 if snapshot is None else snapshot.index
@@ -162,22 +147,3 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self.close()
-
-
-def check_schema(folder: Path, story: Story) -> None:
-    found = story.head.facts.get("schema")
-    if found != SCHEMA:
-        raise InputError(f"{folder / NAME} has journal schema {found}, this version reads {SCHEMA}")
-
-
-def _damage(story: Story) -> list[str]:
-    notes = []
-    if story.torn:
-        notes.append(f"the last {story.torn:,} bytes of the journal are no whole round and were cut off")
-    if story.damaged or story.after:
-        lost = f"{story.damaged} damaged" if story.damaged else "missing"
-        notes.append(
-            f"the journal is sound up to round {len(story.entries)}; what follows it ({lost}, "
-            f"{len(story.after)} sound) was set aside as {NAME}.damaged-*"
-        )
-    return notes

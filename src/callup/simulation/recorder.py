@@ -12,7 +12,8 @@ from callup.core.clients import Clients
 from callup.core.errors import CallupError, InputError
 from callup.journal import crash
 from callup.journal.entries import Entry
-from callup.journal.journal import Found, Journal, Pace, Say, WhenFull
+from callup.journal.found import Found
+from callup.journal.journal import Journal, Pace, Say, WhenFull
 from callup.journal.lock import RunInUse, held
 from callup.journal.log import NAME, HeadLost, read_head
 from callup.journal.profiles import write_profile
