@@ -11,14 +11,14 @@ from callup.guard.quota import allowance, fair_turn
 
 
 def test_allowance_by_hand() -> None:
-    # cap 1.5; held back: turns / 8, at most 1. 1.5 * 2 - 0.25 = 2.75; 1.5 * 8 - 1 = 11; 1.5 * 9 - 1 = 12.5.
-    turns = np.array([2.0, 2.0, 8.0, 9.0, 9.0])
-    luck = np.array([0.2, 0.3, 0.99, 0.4, 0.6])
-    assert allowance(turns, luck, 1.5).tolist() == [2, 3, 11, 12, 13]
+    # cap 1.5; held back: turns / 8, at most 1. 1.5 * 3 - 0.375 = 4.125; 1.5 * 8 - 1 = 11; 1.5 * 9 - 1 = 12.5.
+    turns = np.array([3.0, 3.0, 8.0, 9.0, 9.0])
+    luck = np.array([0.8, 0.9, 0.99, 0.4, 0.6])
+    assert allowance(turns, luck, 1.5).tolist() == [4, 5, 11, 12, 13]
 
 
-def test_one_call_is_always_allowed() -> None:
-    assert allowance(np.array([0.0, 0.01]), np.array([0.0, 0.9]), 1.0).tolist() == [1, 1]
+def test_three_calls_are_allowed_in_advance() -> None:
+    assert allowance(np.array([0.0, 0.01, 2.0]), np.array([0.0, 0.9, 0.2]), 1.0).tolist() == [3, 3, 3]
 
 
 @pytest.mark.parametrize("cap", [1.0, 1.5, 2.5])
@@ -56,7 +56,8 @@ def test_fair_turns_add_up_to_the_places() -> None:
         (0.2, 2.5, 0.4, None, 0.5),  # 0.2 / 0.4 and 2.5 * 0.2 are the same
         (0.2, 4.0, 0.5, None, 0.4),  # the pool's part is the smaller one
         (0.2, 1.5, 0.9, None, 0.3),  # a third may be all that is below the cap: a pool of nine tenths cannot be filled
-        (0.2, 1.5, None, 0.5, 0.4),  # half a turn each: everybody may be called once, twice what is fair
+        (0.2, 1.5, None, 1.0, 0.6),  # one turn each: everybody may be called three times
+        (0.2, 1.5, None, 2.0, 0.3),  # from two turns on the cap is what counts
         (0.9, 1.5, None, None, 1.0),
     ],
 )

@@ -74,8 +74,8 @@ class Guarded(Federation):
         return values if self.guard is None else self.guard.scale(name, ids, values)
 
 
-# Methods that score a client by its own reports. Where one model is fitted to the reports of all (k-linucb, nccb), every
-# report moves every score, and the guard can only see to it that a lie weighs no more than a high honest report.
+# Methods that score a client by its own reports. Where one model is fitted to the reports of all (k-linucb, nccb),
+# every report moves every score, and the guard can only see to it that a lie weighs no more than a high honest report.
 RANKED = {
     "active-fl": "valuation",
     "fedacs": "win_rate",
