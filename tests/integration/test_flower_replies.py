@@ -182,8 +182,14 @@ def test_a_list_of_another_length_is_set_aside() -> None:
 
 def test_a_claim_of_more_examples_than_it_said_it_holds_is_not_believed() -> None:
     # fed-cbs asks for label counts, so sizes are known: client 3 holds 29 samples.
-    strategy, _ = play(bad_mod(metric("num-examples", 30), BAD), selector="fed-cbs")
-    assert strategy.history[0]["failed"] == {"3": "'num-examples' is 30, but it said it holds 29"}
+    strategy, _ = play(bad_mod(metric("num-examples", 59), BAD), selector="fed-cbs")
+    assert strategy.history[0]["failed"] == {"3": "'num-examples' is 59, but it said it holds 29"}
+
+
+def test_a_few_more_examples_than_it_said_count_as_what_it_said() -> None:
+    strategy, result = play(bad_mod(metric("num-examples", 58), BAD), selector="fed-cbs")
+    assert strategy.history[0]["failed"] == {}
+    np.testing.assert_allclose(result.arrays["bias"].numpy(), honest_average(list(range(NODES))), atol=1e-6)
 
 
 def test_an_exception_in_the_client_is_one_lost_reply() -> None:

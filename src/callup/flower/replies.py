@@ -66,13 +66,19 @@ class Checks:
         return record
 
     def examples(self, metrics: MetricRecord, claimed: float | None) -> float:
-        """The weight of the reply: what the client said it holds at most, where it said so."""
+        """The weight of the reply: no more than the client said it holds, where it said so.
+
+        Data may have come in since; up to twice as many are cut to what was said, more are not believed.
+        """
         count = metrics[self.weight_key]
         if isinstance(count, list) or not 0 < count <= self.most_examples:
             raise BadReply(f"'{self.weight_key}' must be above 0 and at most {self.most_examples:g}, got {count}")
-        if claimed is not None and count > max(claimed, 1):
+        if claimed is None or count <= max(claimed, 1):
+            return float(count)
+        if count > 2 * max(claimed, 1):
             raise BadReply(f"'{self.weight_key}' is {count}, but it said it holds {claimed:g}")
-        return float(count)
+        metrics[self.weight_key] = float(max(claimed, 1))
+        return float(max(claimed, 1))
 
 
 def told(content: RecordDict, wanted: list[str], metrics: MetricRecord, length: int) -> dict[str, np.ndarray]:
