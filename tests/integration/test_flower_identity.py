@@ -120,6 +120,13 @@ def test_who_may_be_chosen(options: dict[str, Any], allowed: set[int]) -> None:
     assert set(strategy.history[0]["asked"]) == allowed
 
 
+def test_who_may_not_be_chosen_does_not_evaluate_either() -> None:
+    grid = LocalGrid(flower_app.answering_app(), NODES)
+    with server_task():
+        Selecting(FedAvg(), "random", k=2, without=[0, 1, 2]).start(grid, flower_app.model(), num_rounds=2)
+    assert set(flower_app.addressed(grid, "evaluate")) == {3, 4, 5, 6, 7}
+
+
 # --- what is missing -------------------------------------------------------------------------------------------------
 
 

@@ -64,7 +64,7 @@ class Crew:
             return None
         clients = {self.known.roster.client(node) for node in online if node not in busy}
         usable = set(self._table.ids.tolist())
-        here = np.array(sorted(c for c in clients if c is not None and c in usable and self._allowed(c)), np.int64)
+        here = np.array(sorted(c for c in clients if c is not None and c in usable and self.allowed(c)), np.int64)
         return Muster(self._table, self._visible(self._table), here, changed)
 
     def _wait(self, online: Callable[[], list[int]], least: int) -> list[int]:
@@ -101,7 +101,8 @@ class Crew:
         self._table = fresh
         return True
 
-    def _allowed(self, client: int) -> bool:
+    def allowed(self, client: int) -> bool:
+        """Whether the options let this client take part."""
         options, name = self._options, self.known.roster.name(client)
         if (options.only is not None and name not in options.only) or name in options.without:
             return False

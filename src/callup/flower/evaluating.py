@@ -28,7 +28,7 @@ def ask_to_evaluate(
     crew, roster = session.crew, session.crew.known.roster
     busy = crew.busy.nodes(grid)
     known = {roster.client(node): node for node in grid.get_node_ids() if node not in busy}
-    idle = {client: node for client, node in known.items() if client is not None}
+    idle = {client: node for client, node in known.items() if client is not None and crew.allowed(client)}
     out = session.watch.out(index, np.array(sorted(idle), np.int64))
     ready = {client: node for client, node in idle.items() if client not in out}
     least = int(setting(session.strategy, "min_evaluate_nodes", 1))
