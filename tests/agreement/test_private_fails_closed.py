@@ -17,6 +17,7 @@ from callup.privacy.packing import Packing
 from callup.privacy.provide import share_out
 from callup.privacy.sealing import SealedBox, seal
 from callup.privacy.selecting import SelectorParty, check_sizes
+from callup.privacy.serving import ServerParty
 from callup.privacy.sharing import Shares, split
 from callup.privacy.terms import Terms
 from callup.privacy.wire import Message
@@ -177,6 +178,17 @@ def test_a_size_that_the_shares_contradict_is_refused():
     for wrong in (3.0, 6.0):
         with pytest.raises(InputError, match="client 5: its size and its shares do not belong together"):
             check_sizes(np.array([5, 6]), gram, np.array([wrong, 4.0]), 2)
+
+
+def test_a_remote_selector_is_not_continued_with_half_of_its_state():
+    selector = SelectorParty("fed-cbs", 3, range(20), seed=0)
+    with pytest.raises(InputError, match="fed-cbs runs at a party of its own cannot be continued"):
+        ServerParty("fed-cbs", selector.answer).selector.load({})
+
+
+def test_more_clients_than_there_is_time_for():
+    with pytest.raises(InputError, match="up to 5,000 clients, this federation has 5,001"):
+        Terms.fresh(3, range(5001), 20)
 
 
 def test_more_classes_than_fit():

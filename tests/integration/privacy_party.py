@@ -67,7 +67,12 @@ def server(facts):
 
     sys.stdin.readline()  # the test asks what is here
     kinds = sorted({type(thing).__name__ for thing in gc.get_objects()} | {type(v).__name__ for v in _held(party)})
-    say(kinds=kinds)
+    try:
+        party._multiplier._keys.decrypt(b"", np.arange(1))
+        outcome = "decrypts"
+    except AttributeError as error:
+        outcome = type(error).__name__
+    say(kinds=kinds, decrypting=outcome)
 
 
 def _held(party):

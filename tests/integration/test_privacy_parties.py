@@ -133,7 +133,9 @@ def test_the_server_holds_no_count(parties):
 
 def test_the_server_holds_no_key_that_decrypts(parties):
     parties["server"].say({})
-    kinds = parties["server"].hear()["kinds"]
+    told = parties["server"].hear()
+    kinds = told["kinds"]
+    assert told["decrypting"] == "AttributeError"
     assert "PublicSide" in kinds and "Encryptor" in kinds  # it does look inside
     assert parties["selector"]["decryptor"] == "Decryptor"
     assert not {"Decryptor", "SecretKey", "KeyGenerator", "SecretSide", "Keyholder", "SealedBox"} & set(kinds)

@@ -9,7 +9,8 @@ import numpy as np
 
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
-from callup.core.selector import Selector
+from callup.core.errors import InputError
+from callup.core.selector import Arrays, Selector
 from callup.core.signals import Needs
 from callup.core.spec import parse_spec
 from callup.core.types import Feedback, Plan, Round, Selection
@@ -59,6 +60,11 @@ class RemoteSelector(Selector):
     def update(self, feedback: Feedback) -> None:
         facts = {"round": feedback.index, "ids": feedback.ids.tolist(), "failed": sorted(feedback.failed)}
         self._ask("update", facts, "updated")
+
+    def load(self, state: Arrays) -> None:  # noqa: ARG002
+        raise InputError(
+            f"a run whose {self.card.name} runs at a party of its own cannot be continued: what it learned is there"
+        )
 
     def _ask(self, kind: str, facts: dict[str, object], answer: str) -> Message:
         return Message.decode(self.exchange(Message(kind, facts).encode()), answer)
