@@ -103,12 +103,12 @@ class Recorder:
 
     def _continue(self, journal: Journal) -> list[RoundRecord]:
         try:
+            _check_settings(read_head(self.folder), self.settings, self.folder)  # before anything is set aside
             found = journal.resume(self._how.forget)
         except HeadLost as error:
             journal.found.notes.append(f"{error}; it is set aside and every round is computed again")
             self._tell(journal.found)
             return self._begin(journal)
-        _check_settings(found.head, self.settings, self.folder)
         records = [record_in(entry, self.engine.profile) for entry in found.entries]
         if len(records) > self.settings.rounds:
             raise InputError(f"{self.folder} holds {len(records)} rounds, its settings say {self.settings.rounds}")
@@ -124,6 +124,7 @@ class Recorder:
         self._write_tables()  # whatever happened to them
         for record in records[found.snapshot_round :]:
             _compare(record, self.engine.play(record.index), self.folder)
+            journal.snapshot(record.index, self.engine.state)  # the way back is not gone twice
         found.entries.clear()  # they are in the log, and a long run should not carry them along
         found.state.clear()
         return records
