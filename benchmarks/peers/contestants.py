@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,8 +39,10 @@ class Contestant:
         return FOLDER / self.home / "bin" / "python"
 
     def install(self) -> None:
-        """Makes the environment, unless it is there with the same packages."""
-        label, wanted = FOLDER / self.home / "packages.txt", "\n".join(self.packages)
+        """Makes the environment, unless it is there with the same packages; Callup's own may need others by now."""
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        ours = project["dependencies"] if "-e" in self.packages else []
+        label, wanted = FOLDER / self.home / "packages.txt", "\n".join([*self.packages, *ours])
         if label.exists() and label.read_text() == wanted:
             return
         print(f"making .bench/{self.home} with {', '.join(self.packages)} ...", flush=True)
