@@ -146,7 +146,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_every_stock_strategy_is_known() -> None:
     from flwr.serverapp import strategy as stock
 
-    from callup.flower.app_check import _STRATEGIES
+    from callup.flower.app_source import STRATEGIES
 
-    assert set(stock.__all__) - {"Result", "Strategy"} == _STRATEGIES
-    assert FedAvg.__name__ in _STRATEGIES
+    assert set(stock.__all__) - {"Result", "Strategy"} == STRATEGIES
+    assert FedAvg.__name__ in STRATEGIES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,10 @@ from typing import Any
 from callup.core.errors import InputError
 from callup.core.selector import Selector
 from callup.core.signals import Need
+from callup.flower.app_source import called_name, calls, makes_strategy, module, parse, read_toml
 
 _OLD = {"client_fn", "server_fn", "NumPyClient", "start_server", "start_client", "start_simulation", "run_simulation"}
 _SERVED = {"duration", "update", "train_loss", "local_steps"}
-_STRATEGIES = {
-    "Bulyan", "FedAdagrad", "FedAdam", "FedAvg", "FedAvgM", "FedMedian", "FedProx", "FedTrimmedAvg", "FedXgbBagging",
-    "FedXgbCyclic", "FedYogi", "Krum", "MultiKrum", "QFedAvg", "DifferentialPrivacyServerSideFixedClipping",
-    "DifferentialPrivacyServerSideAdaptiveClipping", "DifferentialPrivacyClientSideFixedClipping",
-    "DifferentialPrivacyClientSideAdaptiveClipping",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,32 +42,15 @@ class Findings:
 
 def check_app(folder: Path, selector: Selector) -> Findings:
     """What this app lacks to choose its clients by this selector."""
-    facts = _read_toml(folder / "pyproject.toml")
+    facts = read_toml(folder / "pyproject.toml")
     parts = facts.get("tool", {}).get("flwr", {}).get("app", {}).get("components", {})
     if not {"serverapp", "clientapp"} <= parts.keys():
         raise InputError(f"{folder} is no Flower app: pyproject.toml names no serverapp and clientapp")
-    found = Findings(_module(folder, str(parts["serverapp"])), _module(folder, str(parts["clientapp"])))
+    found = Findings(module(folder, str(parts["serverapp"])), module(folder, str(parts["clientapp"])))
     _check_dependencies(folder, facts, found)
     _check_server(found, selector)
     _check_client(found, selector, str(parts["clientapp"]).rpartition(":")[2])
     return found
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"{path.parent} is no Flower app: there is no pyproject.toml in it") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-
-
-def _module(folder: Path, address: str) -> Path:
-    module = address.partition(":")[0].replace(".", "/")
-    for path in (folder / f"{module}.py", folder / module / "__init__.py"):
-        if path.is_file():
-            return path
-    raise InputError(f"pyproject.toml names '{address}', but there is no {folder / module}.py")
 
 
 def _check_dependencies(folder: Path, facts: dict[str, Any], found: Findings) -> None:
@@ -86,11 +63,11 @@ def _check_dependencies(folder: Path, facts: dict[str, Any], found: Findings) ->
 
 
 def _check_server(found: Findings, selector: Selector) -> None:
-    tree = _parse(found.server)
+    tree = parse(found.server)
     _check_old(tree, found.server, found)
-    if _calls(tree, "Selecting"):
+    if calls(tree, "Selecting"):
         return
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and _makes_strategy(node.value)]
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and makes_strategy(node.value)]
     if not made:
         found.problems.append(
             f"{found.server}: no strategy of flwr.serverapp.strategy is made here; wrap yours where it is made: "
@@ -98,7 +75,7 @@ def _check_server(found: Findings, selector: Selector) -> None:
         )
         return
     last = made[-1]
-    if _name(last.value) == "FedXgbCyclic":
+    if called_name(last.value) == "FedXgbCyclic":
         found.problems.append(f"{found.server}:{last.lineno}: FedXgbCyclic is a schedule of its own; use FedXgbBagging")
         return
     variable = ast.unparse(last.targets[0])
@@ -109,10 +86,10 @@ def _check_server(found: Findings, selector: Selector) -> None:
 
 
 def _check_client(found: Findings, selector: Selector, variable: str) -> None:
-    tree = _parse(found.client)
+    tree = parse(found.client)
     _check_old(tree, found.client, found)
     wanted = [asked for need in selector.needs if (asked := _of_client(need)) is not None]
-    answers = _calls(tree, "answer")
+    answers = calls(tree, "answer")
     given = {keyword.arg for call in answers for keyword in call.keywords}
     if "label_counts" in given:
         given.add("num_examples")
@@ -153,7 +130,7 @@ def _check_import(tree: ast.Module, path: Path, found: Findings) -> None:
 
 def _check_old(tree: ast.Module, path: Path, found: Findings) -> None:
     for node in ast.walk(tree):
-        names = {n.arg for n in node.keywords} | {_name(node)} if isinstance(node, ast.Call) else set()
+        names = {n.arg for n in node.keywords} | {called_name(node)} if isinstance(node, ast.Call) else set()
         if isinstance(node, ast.ImportFrom):
             names |= {alias.name for alias in node.names}
             if f"{node.module}.".startswith(("flwr.server.", "flwr.client.")):
@@ -164,23 +141,3 @@ def _check_old(tree: ast.Module, path: Path, found: Findings) -> None:
                 f"flwr.clientapp first"
             )
             return
-
-
-def _calls(tree: ast.Module, name: str) -> list[ast.Call]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node) == name]
-
-
-def _makes_strategy(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and (_name(value) in _STRATEGIES or str(_name(value)).startswith("Fed"))
-
-
-def _name(node: ast.AST) -> str | None:
-    called = node.func if isinstance(node, ast.Call) else node
-    return called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else None
-
-
-def _parse(path: Path) -> ast.Module:
-    try:
-        return ast.parse(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error

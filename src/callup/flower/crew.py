@@ -18,8 +18,9 @@ from callup.core.index import Ids
 from callup.core.selector import Selector
 from callup.core.signals import Ask
 from callup.flower.busy import Busy
-from callup.flower.greeting import Acquaintances, Card, settle, table
+from callup.flower.greeting import Acquaintances, Card
 from callup.flower.options import Options
+from callup.flower.supply import settle, table
 
 _PAUSE = 0.5
 

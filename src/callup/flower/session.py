@@ -16,12 +16,12 @@ from callup.core.selector import Method, Selector
 from callup.core.types import Plan
 from callup.core.verify import check_size
 from callup.flower.crew import Crew, Muster
-from callup.flower.greeting import ALWAYS
 from callup.flower.judging import Judge, check_options
 from callup.flower.local_model import ModelCheck
 from callup.flower.options import Options
 from callup.flower.replies import Checks
 from callup.flower.shown import setting
+from callup.flower.supply import ALWAYS
 from callup.flower.watching import Watch
 
 
