@@ -59,6 +59,7 @@ def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
     from callup.cli.summary import print_summary, rows_for_json
     from callup.experiments.grid import run_grid
     from callup.journal.disk import NoRoom
+    from callup.simulation.watch import summary
 
     watcher = watching([cell])
     try:
@@ -74,6 +75,8 @@ def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
         print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
         return
     print_summary(runs)
+    for sentence in summary(runs[0].history) if runs else []:
+        say(sentence)
     say(f"run: {folder}")
     suggest_next(f"callup report {folder}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,20 @@ from callup.guard.guard import guard_for
 from callup.guard.record import Objection
 from callup.guard.review import Verdict
 from callup.simulation.adversaries.base import ADVERSARIES
+from callup.simulation.run import RoundRecord
+
+_SPOKEN_OF = 0.2  # of the clients collude: the share the promise is spelled out for
+
+
+def summary(history: Sequence[RoundRecord]) -> list[str]:
+    """What the guard promised and did in a run, in two sentences; nothing without a guard."""
+    if not history or not history[0].guard:
+        return []
+    refused = sum(reason.startswith("guard") for record in history for reason in record.failed.values())
+    away = {line.split(" is not called")[0] for record in history for line in record.guard if "is not called" in line}
+    clients = {line.partition(": ")[2] for line in away}
+    did = f"the guard refused {refused} replies and set {len(clients)} clients aside"
+    return [history[0].guard[0], did + ("; events.jsonl says why" if refused or clients else "")]
 
 
 class Watch:
@@ -104,7 +118,8 @@ class Watch:
         others = self._broken(selection, feedback.failed)
         self.guard.learn(feedback.index, online, selection, k, self._verdicts, feedback.probed, others)
         self._verdicts = []
-        return [str(event) for event in self.guard.report(feedback.index)]
+        promise = [f"guard on: {self.guard.bound(_SPOKEN_OF)}"] if feedback.index == 1 else []
+        return promise + [str(event) for event in self.guard.report(feedback.index)]
 
     def _broken(self, selection: Selection, failed: Mapping[int, str]) -> list[Objection]:
         """Replies that were set aside before the guard saw them; when most are, or without data, nobody is to blame."""
