@@ -1,4 +1,4 @@
-"""Words that occur, each once: what is the same for all occurrences is done once, what they want is added up."""
+"""Words that occur, each once, with what all their occurrences want of them added up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Stacked LSTM layers in numpy, forward and backward, for one client's mini-batch at a time.
 
-All places of a layer share two large products; only the part that depends on the place before goes step by step. Words
-that occur more than once in a mini-batch are looked up, projected and pulled at once.
+All places of a layer share two large products; only the part that depends on the place before goes step by step.
 """
 
 from __future__ import annotations
@@ -26,22 +25,20 @@ class Passed:
     outputs: np.ndarray
 
 
-def forward(weights: Weights, words: Distinct, shape: tuple[int, int]) -> list[Passed]:
-    """Every layer's doings for words given by place and sample; the last one's outputs are the model's features."""
-    below = weights.embedding[words.found]
+def forward(weights: Weights, words: np.ndarray) -> list[Passed]:
+    """Every layer's doings for words by place and sample; the last one's outputs are the model's features."""
+    below = weights.embedding[words.ravel()]
     passed: list[Passed] = []
     for layer in weights.layers:
+        hidden = layer.to_outputs.shape[1]
         gates = below @ layer.to_inputs.T
         gates += layer.input_biases + layer.output_biases
-        if not passed:
-            gates = gates[words.place]
-        hidden = layer.to_outputs.shape[1]
-        passed.append(_along(layer, gates.reshape(*shape, 4, hidden)))
-        below = passed[-1].outputs.reshape(shape[0] * shape[1], hidden)
+        passed.append(_along(layer, gates.reshape(*words.shape, 4, hidden)))
+        below = passed[-1].outputs.reshape(words.size, hidden)
     return passed
 
 
-def backward(weights: Weights, into: Weights, words: Distinct, passed: list[Passed], error: np.ndarray) -> None:
+def backward(weights: Weights, into: Weights, words: np.ndarray, passed: list[Passed], error: np.ndarray) -> None:
     """Takes each layer's share of the error at the model's features away from the weights in `into`.
 
     `into` may be the weights themselves: a weight is changed only after its last use. The error comes scaled, by the
@@ -54,18 +51,14 @@ def backward(weights: Weights, into: Weights, words: Distinct, passed: list[Pass
         if len(pull) > 1:
             before = own.outputs[:-1].reshape(-1, own.outputs.shape[-1])
             target.to_outputs[...] -= rows[pull.shape[1] :].T @ before
+        below = passed[depth - 1].outputs if depth else weights.embedding[words]
+        error = (rows @ layer.to_inputs).reshape(below.shape)
+        target.to_inputs[...] -= rows.T @ below.reshape(len(rows), -1)
         biases = rows.sum(axis=0)
-        if depth:
-            below = passed[depth - 1].outputs
-            error = (rows @ layer.to_inputs).reshape(below.shape)
-            target.to_inputs[...] -= rows.T @ below.reshape(len(rows), -1)
-        else:
-            rows = words.summed(rows)
-            embedded = weights.embedding[words.found]
-            into.embedding[words.found] -= rows @ layer.to_inputs
-            target.to_inputs[...] -= rows.T @ embedded
         target.input_biases[...] -= biases
         target.output_biases[...] -= biases
+    distinct = Distinct.of(words.ravel())
+    into.embedding[distinct.found] -= distinct.summed(error.reshape(words.size, -1))
 
 
 def _along(layer: Layer, gates: np.ndarray) -> Passed:

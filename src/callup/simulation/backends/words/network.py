@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from callup.simulation.backends.words.backend import Judged
-from callup.simulation.backends.words.distinct import Distinct
 from callup.simulation.backends.words.lstm import backward, forward
 from callup.simulation.backends.words.output import Output, losses_of
 from callup.simulation.backends.words.weights import Weights
@@ -24,8 +23,8 @@ class Network:
         `into` is a vector as long as the model, or the model itself.
         """
         weights, target = Weights.of(flat, self._model), Weights.of(into, self._model)
-        words = Distinct.of(held.x.T.ravel())
-        passed = forward(weights, words, held.x.shape[::-1])
+        words = held.x.T
+        passed = forward(weights, words)
         features = passed[-1].outputs.reshape(held.x.size, -1)
         places = held.y.T.ravel()
         asked = np.flatnonzero(places >= 0)
@@ -54,5 +53,4 @@ class Network:
 
     def _features(self, weights: Weights, x: np.ndarray) -> np.ndarray:
         """(samples, places, hidden)"""
-        passed = forward(weights, Distinct.of(x.T.ravel()), x.shape[::-1])
-        return np.ascontiguousarray(passed[-1].outputs.transpose(1, 0, 2))
+        return np.ascontiguousarray(forward(weights, x.T)[-1].outputs.transpose(1, 0, 2))
