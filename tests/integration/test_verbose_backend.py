@@ -14,6 +14,7 @@ from callup.simulation.backends.batched import Batched
 from callup.simulation.backends.choose import make_backend
 from callup.simulation.backends.loop import Loop
 from callup.simulation.local import LocalTraining
+from callup.simulation.settings import Settings
 from callup.simulation.task import Data, Loaded, Mlp, Module, Split
 
 
@@ -52,12 +53,21 @@ def test_the_backend_named_for_a_module_is_the_one_made() -> None:
     assert "cannot be used: backend 'compiled' knows convolutions" in why
 
 
+@pytest.mark.parametrize(
+    ("backend", "crew"),
+    [("auto", "2 processes"), ("torch", "2 processes"), ("compiled", "2 threads"), ("loop", "one core")],
+)
+def test_who_shares_the_work(backend: str, crew: str) -> None:
+    said = reason.explain(Settings(task="fashion14-mlp", backend=backend, workers=2))
+    assert f"for fashion14-mlp on {crew}: " in said
+
+
 def test_a_run_says_it_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.toml"
     config.write_text('rounds = 1\nk = 1\npartition = "dirichlet:clients=5,alpha=1"\n')
     assert run(["run", str(config), "--verbose", "--out", str(tmp_path / "out"), "--format", "json"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.startswith("backend numpy for fashion14-mlp, one core (workers = 1): all clients of a round")
+    assert printed.err.startswith("backend numpy for fashion14-mlp on one core: all clients of a round")
     assert "backend numpy" not in printed.out
     assert run(["run", str(config), "--out", str(tmp_path / "quiet"), "--format", "json"]) == 0
     assert "backend numpy" not in capsys.readouterr().err

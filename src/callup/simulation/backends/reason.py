@@ -11,15 +11,18 @@ from callup.core.errors import CallupError
 from callup.simulation.settings import Settings
 from callup.simulation.task import TASKS, Loaded, Mlp, WordLstm
 
-_SPREAD = {"numpy": "process", "torch": "process", "compiled": "thread"}
+_SPREAD = {"numpy": "processes", "torch": "processes", "compiled": "threads"}
+_SPREAD_WORDS = {"numpy": "threads"}
 
 
 def explain(settings: Settings) -> str:
     """One sentence; loads the task's data, which the run then finds loaded."""
     task = TASKS.make(settings.task).load()
     name, why = chosen(settings.backend, task)
-    kind = "thread" if isinstance(task.model, WordLstm) else _SPREAD.get(name, "process")
-    return f"backend {name} for {settings.task}, {_crew(name, kind, settings.workers)}: {why}"
+    kinds = _SPREAD_WORDS if isinstance(task.model, WordLstm) else _SPREAD
+    alone = settings.workers == 1 or name not in kinds
+    crew = "one core" if alone else f"{settings.workers} {kinds[name]}"
+    return f"backend {name} for {settings.task} on {crew}: {why}"
 
 
 def chosen(name: str, task: Loaded) -> tuple[str, str]:
@@ -37,9 +40,3 @@ def chosen(name: str, task: Loaded) -> tuple[str, str]:
     except CallupError as reason:
         return "torch", f"the faster compiled kernels cannot be used: {reason}"
     return "compiled", "the kernels know this network and are faster than torch"
-
-
-def _crew(name: str, kind: str, workers: int) -> str:
-    if workers == 1 or name == "loop":
-        return "one core (workers = 1)"
-    return f"{workers} {kind}{'es' if kind == 'process' else 's'}"
