@@ -9,7 +9,7 @@ import typer
 
 from callup.cli.failures import FAILED
 from callup.cli.options import AsFormat, Format
-from callup.cli.terminal import clean, print_json, say
+from callup.cli.terminal import clean, print_json, say, suggest_next
 from callup.core.errors import InputError
 
 
@@ -48,3 +48,5 @@ def verify(
                 say(clean(f"  {line}"))
     if not sound:
         raise typer.Exit(FAILED)
+    if format is Format.table:
+        suggest_next(f"callup report {folder}")
