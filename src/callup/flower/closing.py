@@ -10,7 +10,7 @@ from flwr.common import log
 
 from callup.core.randomness import stream
 from callup.core.types import Feedback
-from callup.flower.called import NO_REPLY, NOT_NEEDED, Called, as_replies
+from callup.flower.called import NO_REPLY, Called, as_replies
 from callup.flower.judging import weights_of
 from callup.flower.models import flat, shaped
 from callup.flower.replies import GoodReply
@@ -41,13 +41,14 @@ def _account(session: Session, called: Called) -> None:
     """Drop-out, and who is still at work."""
     crew = session.crew
     silent = {c for c, reason in called.failed.items() if reason == NO_REPLY or reason.startswith("error")}
-    spared = {c for c, reason in called.failed.items() if reason == NOT_NEEDED}
-    session.asked += len(called.nodes) - len(spared)
-    session.lost += len(silent)
     waiting = {} if called.exchange is None else {node: name for name, node in called.exchange.waiting.items()}
     for node, client in called.nodes.items():
+        # Whether those whom nobody waited for would have replied is not known yet; `busy` finds out.
+        spared = node in waiting and client not in silent
+        session.asked += not spared
+        session.lost += client in silent
         if node in waiting:
-            crew.busy.add(node, waiting[node], session.options.deadline, missed=client in silent)
+            crew.busy.add(node, waiting[node], session.options.deadline, missed=not spared)
         else:
             crew.busy.answered(node)
 

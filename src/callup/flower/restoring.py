@@ -41,7 +41,7 @@ def facts_of(session: Session, story: Story, record: dict[str, Any], arrays: Arr
         "arrays": list(arrays),
         "roster": session.crew.known.roster.plain(),
         "quarantine": session.watch.quarantine.plain(),
-        "counts": [session.asked, session.lost],
+        "counts": list(session.drop_out()),
     }
 
 

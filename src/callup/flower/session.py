@@ -88,9 +88,15 @@ class Session:
                 method.load(self.saved[role])
         self.started = True
 
+    def drop_out(self) -> tuple[int, int]:
+        """How many were asked so far, as far as is known what became of it, and how many of them were lost."""
+        busy = self.crew.busy
+        return self.asked + busy.came + busy.gone, self.lost + busy.gone
+
     def how_many(self) -> int:
         """Clients to ask so that k reply."""
         overcommit, k = self.options.overcommit, self.options.k
         if overcommit == "auto":
-            return smallest_ask(k, cautious_dropout(self.lost, self.asked))
+            asked, lost = self.drop_out()
+            return smallest_ask(k, cautious_dropout(lost, asked))
         return math.ceil(k * float(overcommit))
