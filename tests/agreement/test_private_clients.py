@@ -208,3 +208,43 @@ def test_a_client_does_not_noise_without_a_memory():
         ClientParty(4, epsilon=1.0)
     with pytest.raises(InputError, match="name another sealing key"):
         ClientParty(4, pinned="00" * 32).join(Terms.fresh(3, range(20), 20).encode(), [1, 2, 3])
+
+
+def test_a_federation_that_calls_itself_up():
+    # 40 clients, one of which owns a class of its own; 60 rounds of K = 5. Server and selector hold shares alone; what
+    # they open together are sums over ten clients and more.
+    clients, k, rounds, beta, minimum = 40, 5, 60, 0.02, 10
+    counts = np.tile([30, 30, 0], (clients, 1))
+    counts[7] = [30, 30, 240]
+    everyone = range(clients)
+    parties = [Shares(terms := Terms.fresh(3, everyone, minimum)), Shares(terms)]
+    for i in everyone:
+        for shares, message in zip(parties, split(counts[i], i, terms), strict=True):
+            shares.take(message)
+
+    def opened(pair, ids):
+        return sum(shares.total(ids) for shares in pair) % MODULUS
+
+    d_g, d_c, seen = opened(parties, everyone), np.zeros(3, np.int64), SeenCounts(minimum)
+    assert d_g.tolist() == counts.sum(axis=0).tolist()
+    sizes = []
+    for index in range(1, rounds + 1):
+        weights = [own_weight(counts[i], d_g, d_c, index, beta, i) for i in everyone]
+        if index == 1:
+            # The owner lies 0.709 from everybody's distribution, the others 0.0909: shares (.1, .1, .8) and (.5, .5, 0)
+            # against (1200, 1200, 240) / 2640.
+            assert weights[7] / weights[0] == pytest.approx(math.exp(0.8 - 240 / 2640 - 240 / 2640))
+        sums = [Shares(agreed := Terms.fresh(1, everyone, minimum)), Shares(agreed)]
+        for i in everyone:
+            for shares, message in zip(sums, split([as_grains(weights[i])], i, agreed), strict=True):
+                shares.take(message)
+        total = opened(sums, everyone)[0] / GRAIN
+        joined = [i for i in everyone if joins(weights[i], total, k)]
+        sizes.append(len(joined))
+        seen.add(joined)
+        if seen.may_open:
+            d_c = d_c + opened(parties, seen.opened())
+    # Each cohort is a sum of coins with mean 5 and variance below 5: over 60 rounds 5 standard deviations are 1.45.
+    # Wrong alarm below 1e-6. Sums were opened, and of whole counts.
+    assert abs(np.mean(sizes) - k) < 1.45
+    assert d_c.sum() >= 60 * minimum and d_c[0] == d_c[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import callup.privacy
-from callup import Clients
+from callup import Clients, stream
 from callup.core.errors import InputError, MissingSignal, UsageError
 from callup.privacy import provide
 from callup.privacy.fhe import PaperClient, PaperSelector, PaperServer
@@ -132,7 +132,7 @@ def test_sealed_shares():
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"CUP1", b"XXXX\x02\0\0\0{}", b"CUP1\xff\0\0\0{}", Message("other").encode()]
+    [b"", b"CUP1", b"X" + Message("share").encode()[1:], b"CUP1" + bytes(20), Message("other").encode()]
     + [Message("share", {"client": 1, "key": ""}, (b"abc",)).encode()[:-1]]
     + [Message("share", {"client": value, "key": "k"}, (b"abc",)).encode() for value in (-1, 1.5, "1", True, None)],
 )
@@ -154,6 +154,37 @@ def test_damaged_ciphertexts(pair):
     tiles = Message.decode(server.tiles(encrypted.encode()), "tiles")
     with pytest.raises(InputError, match="0 tiles where 1 were expected"):
         selector.gram(Message("tiles", tiles.facts).encode())
+
+
+def changed(data, rng):
+    """A few bits turned, most often near the start, and sometimes the end cut off."""
+    out = bytearray(data)
+    for place in set(rng.integers(0, rng.choice([100, len(out)]), rng.integers(1, 5)).tolist()):
+        out[place] ^= 1 << int(rng.integers(8))
+    return bytes(out[: len(out) if rng.random() < 0.8 else int(rng.integers(len(out)))])
+
+
+def test_messages_that_were_changed_on_their_way_are_refused(pair):
+    selector, server = pair
+    whole, rng = server.tiles(selector.encrypted_shares(server.present())), stream(1, "fuzz")
+    for _ in range(200):
+        with pytest.raises(InputError):
+            selector.gram(changed(whole, rng))
+
+
+def test_a_changed_ciphertext_crashes_nothing(pair):
+    # By somebody who knows how messages are made: an error or a result, right or wrong, as no ciphertext of this kind
+    # can tell. Hence the channel between server and selector must be a secured one.
+    selector, server = pair
+    tiles = Message.decode(server.tiles(selector.encrypted_shares(server.present())), "tiles")
+    rng, refused = stream(2, "fuzz"), 0
+    for _ in range(60):
+        try:
+            _, found = selector.gram(Message("tiles", tiles.facts, (changed(tiles.blobs[0], rng),)).encode())
+            assert found.shape == (20, 20)
+        except InputError:
+            refused += 1
+    assert refused > 20
 
 
 def test_a_selector_party_runs_only_what_it_can_feed():

@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from callup import Clients, stream
 from callup.core.errors import InputError, MissingSignal, UsageError
@@ -44,6 +46,25 @@ def test_the_cap_is_the_last_exact_size():
 @pytest.mark.parametrize(("clients", "classes"), [(5, 1), (4, 3), (29, 10), (57, 10), (24, 62)])
 def test_shared_is_exact(clients, classes):
     rows = some_counts(clients, classes)
+    assert (shared_gram(rows) == rows @ rows.T).all()
+
+
+@st.composite
+def tables(draw):
+    """Small tables of counts, rows of zeros and rows at the cap among them."""
+    clients, classes = draw(st.integers(2, 5)), draw(st.integers(1, 6))
+    rows = np.zeros((clients, classes), np.int64)
+    for row in rows:
+        left = draw(st.sampled_from([0, 1, 50, CAP]))
+        for place in range(classes):
+            row[place] = left if place == classes - 1 else draw(st.integers(0, left))
+            left -= row[place]
+    return rows
+
+
+@settings(max_examples=15, deadline=None)
+@given(tables())
+def test_shared_is_exact_for_any_counts(rows):
     assert (shared_gram(rows) == rows @ rows.T).all()
 
 
