@@ -19,7 +19,7 @@ from callup.flower import LocalGrid, Selecting, answer
 from callup.flower.local import server_task
 from callup.journal import read_log, read_profiles, replay
 
-CLIENTS, K, ROUNDS = 12, 4, 4
+CLIENTS, K, ROUNDS = 12, 4, 5
 BY_COUNTS = ["fed-cbs", "fedemd", "astraea", "balanced", "fedfast", "by-size", "clustered-size", "random"]
 BY_REPLIES = ["power-of-choice:d=8", "oort", "active-fl", "tifl", "fedcor", "nccb", "k-linucb", "fedacs"]
 
@@ -30,9 +30,11 @@ def counting_app(counts: np.ndarray) -> ClientApp:
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        size = int(counts[flower_app.who(context)].sum())
-        same = ArrayRecord({"w": Array(message.content["arrays"]["w"].numpy())})
-        return Message(RecordDict({"arrays": same, "m": MetricRecord({"num-examples": size})}), reply_to=message)
+        client, index = flower_app.who(context), int(message.content["config"]["server-round"])
+        step = np.random.default_rng([client, index]).normal(size=40).astype(np.float32)
+        moved = ArrayRecord({"w": Array(message.content["arrays"]["w"].numpy() + step)})
+        metrics = MetricRecord({"num-examples": int(counts[client].sum())})
+        return Message(RecordDict({"arrays": moved, "m": metrics}), reply_to=message)
 
     return answer(app, label_counts=lambda context: counts[flower_app.who(context)])
 
@@ -42,16 +44,19 @@ def shuffled(nodes: int, seed: int) -> list[dict[str, Any]]:
     return [{"partition-id": int(i)} for i in np.random.default_rng(seed).permutation(nodes)]
 
 
-@pytest.mark.parametrize("selector", BY_COUNTS)
-def test_the_simulator_and_the_local_grid_pick_the_same_clients(selector: str) -> None:
+@pytest.mark.parametrize(
+    ("selector", "guard"),
+    [*((name, "off") for name in BY_COUNTS), ("fed-cbs", "on"), ("fedemd", "on"), ("random", "on")],
+)
+def test_the_simulator_and_the_local_grid_pick_the_same_clients(selector: str, guard: str) -> None:
     run = callup.simulate(
         task="fashion14-mlp", partition=f"dirichlet:clients={CLIENTS},alpha=0.3", selector=selector, k=K,
-        rounds=ROUNDS, seed=7, evaluate_every=ROUNDS, local={"epochs": 1},
+        rounds=ROUNDS, seed=7, evaluate_every=ROUNDS, local={"epochs": 1}, guard=guard,
     )  # fmt: skip
     grid = LocalGrid(counting_app(run.clients.all("label_counts")), shuffled(CLIENTS, 3), seed=11)
-    strategy = Selecting(FedAvg(fraction_evaluate=0.0), selector, k=K, seed=7)
+    strategy = Selecting(FedAvg(fraction_evaluate=0.0), selector, k=K, seed=7, guard=guard)
     with server_task():
-        strategy.start(grid, ArrayRecord({"w": Array(np.zeros(2, np.float32))}), num_rounds=ROUNDS)
+        strategy.start(grid, ArrayRecord({"w": Array(np.zeros(40, np.float32))}), num_rounds=ROUNDS)
     assert [record["asked"] for record in strategy.history] == [record.asked for record in run.history]
     assert [record["digest"] for record in strategy.history] == [record.digest for record in run.history]
     assert flower_app.addressed(grid) == [client for record in run.history for client in record.asked]
