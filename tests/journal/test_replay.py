@@ -153,6 +153,14 @@ def test_an_entry_that_is_no_round_is_refused(broken: dict[str, np.ndarray]) -> 
         played(1, entries[0].facts, {**entries[0].arrays, **broken}, profile)
 
 
+def test_clients_that_no_profile_knows_are_refused() -> None:
+    known, strangers = Clients([1, 2, 3]), Clients([1, 2, 4])
+    now = Round(1, strangers.ids, strangers, stream(0))
+    turn = Turn(now, 1, Selection(strangers.ids[:1]), Feedback(1, strangers.ids[:1], {}, strangers))
+    with pytest.raises(InputError, match="roster: not all of these 3 clients are known"):
+        record_turn(turn, known)
+
+
 @pytest.mark.parametrize("online", [0, 1, 50, 199, 999, 1000])
 def test_a_subset_takes_few_bytes(online: int) -> None:
     """A bit for each client or a row for each member, whichever is less; nothing when it is everybody."""

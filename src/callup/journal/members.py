@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.core.errors import InputError
 from callup.core.index import Ids
 from callup.core.selector import Arrays
 
 
 def pack_members(name: str, ids: Ids, among: Ids) -> Arrays:
     """`ids` and `among` are sorted and distinct; whichever way is shorter."""
-    if len(ids) == len(among):
+    if ids is among or np.array_equal(ids, among):
         return {}
-    rows = np.searchsorted(among, ids).astype(np.min_scalar_type(len(among)))
+    rows = np.searchsorted(among, ids)
+    if len(ids) > len(among) or not np.array_equal(among[np.minimum(rows, len(among) - 1)], ids):
+        raise InputError(f"{name}: not all of these {len(ids):,} clients are known; write their profile first")
+    rows = rows.astype(np.min_scalar_type(len(among)))
     if rows.nbytes <= len(among) // 8:
         return {f"{name} rows": rows}
     mask = np.zeros(len(among), bool)
