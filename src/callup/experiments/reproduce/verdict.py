@@ -8,9 +8,8 @@ A row is judged in this order; the first that applies is the verdict.
 3. At the paper's own size: reproduced when |ours - published| <= spread + 2 e, else not reproduced; the words then say
    how the row stands to the baseline.
    The spread is the published standard deviation; 5 % of the value where none is printed; at least 1 % of the value and
-   half a unit of the last digit. e is the standard error of our mean, counted up to half the spread or 2 % of the
-   value, whichever is more, so that noise of our own can never make a row. A row printed as "> H" is reproduced when
-   ours is beyond H too.
+   half a unit of the last digit. e is the standard error of our mean, counted up to half the spread, so that noise of
+   our own can never make a row. A row printed as "> H" is reproduced when ours is beyond H too.
 4. In a scaled run: direction only when the row stands to the baseline as published, else not reproduced. Never
    reproduced. The baseline itself has nothing to stand to: not attempted.
 
@@ -65,7 +64,7 @@ def at_full_size(row: Published, ours: Measured, pair: Pair | None) -> Verdict:
     else:
         limit = spread(row)
         error = (ours.std or 0.0) / math.sqrt(max(ours.n, 1))
-        near = abs(ours.value - row.value) <= limit + 2 * min(error, max(limit / 2, 0.02 * abs(row.value)))
+        near = abs(ours.value - row.value) <= limit + 2 * min(error, limit / 2)
     if near:
         return Verdict("reproduced")
     return Verdict("not reproduced", "" if pair is None else direction(pair).why)
