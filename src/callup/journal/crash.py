@@ -43,9 +43,11 @@ def due(name: str) -> bool:
     wanted = os.environ.get(VARIABLE)
     if wanted is None:
         return False
-    place, _, times = wanted.partition("@")
+    place, at, times = wanted.partition("@")
     if place not in POINTS:
         raise UsageError(f"{VARIABLE}: no crash point '{place}'{suggest(place, POINTS)}")
+    if at and not (times.isascii() and times.isdigit()):
+        raise UsageError(f"{VARIABLE}: after '{place}@' comes a whole number, got '{times}'")
     if place != name:
         return False
     _passed[name] = _passed.get(name, 0) + 1
