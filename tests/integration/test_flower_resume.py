@@ -201,3 +201,21 @@ def test_a_changed_pick_is_found(tmp_path: Path) -> None:
     records[1]["asked"] = records[1]["asked"][::-1]
     events.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert run(["verify", str(tmp_path / "run")]) != 0
+
+
+@pytest.mark.parametrize("absent", [0, 2])
+@pytest.mark.parametrize("selector", ["nccb", "tifl", "fed-cbs", "k-linucb"])
+def test_a_continued_run_can_be_verified_also_when_some_clients_stayed_away(
+    selector: str, absent: int, tmp_path: Path
+) -> None:
+    from callup.cli.main import run
+
+    play(tmp_path / "run", rounds=3, selector=selector)
+    grid = LocalGrid(flower_app.answering_app(), NODES, seed=9)
+    grid.online = set(grid.node_ids[absent:])
+    made = Selecting(FedAvg(), selector, k=K, seed=2, run=tmp_path / "run", resume=True)
+    with server_task():
+        made.start(grid, flower_app.model(), num_rounds=ROUNDS)
+    assert len(made.history) == ROUNDS
+    assert len(list((tmp_path / "run").glob("profile-*.safetensors"))) == (2 if absent else 1)
+    assert run(["verify", str(tmp_path / "run")]) == 0

@@ -15,9 +15,9 @@ from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.flower.called import Called
 from callup.flower.restoring import arrays_of, facts_of, restore, restore_metrics, settings_of
-from callup.flower.session import Session
+from callup.flower.session import Session, same_table
 from callup.flower.story import Story
-from callup.journal import Entry, Journal, Pace, Turn, record_turn, write_profile
+from callup.journal import Entry, Journal, Pace, Turn, read_profiles, record_turn, write_profile
 from callup.journal.disk import write_whole
 from callup.journal.tensors import pack
 
@@ -68,6 +68,7 @@ class Recorder:
                 f"is of round {found.snapshot_round}"
             )
         model = restore(session, last, found.state, folder)
+        self._profile = session.seen_before = next(reversed(read_profiles(folder).values()), None)
         for entry in found.entries:
             self.history.append(entry.facts["record"])
             restore_metrics(entry, result)
@@ -99,7 +100,7 @@ class Recorder:
 
     def _write_clients(self, folder: Path, index: int, called: Called) -> Clients:
         """What the selector saw, for checks, and what is known of clients, for reports; again when it changes."""
-        if self._profile is not called.now.clients:
+        if self._profile is None or not same_table(self._profile, called.now.clients):
             self._profile = called.now.clients
             write_profile(folder, index, self._profile)
             columns = {name: called.everything.all(name) for name in _SHOWN if name in called.everything}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from flwr.serverapp.strategy import Strategy
 
 from callup.analytics.overcommit import cautious_dropout, smallest_ask
@@ -42,6 +43,8 @@ class Session:
     started: bool = False
     saved: Mapping[str, Any] = field(default_factory=dict)
     """States by role, to go on from."""
+    seen_before: Clients | None = None
+    """The table that the selector saw last, where a run is continued."""
 
     def __post_init__(self) -> None:
         self.visible: Clients | None = None
@@ -71,9 +74,7 @@ class Session:
         """Starts the methods before the first choice; tells the selector of newcomers later."""
         if self.started:
             if muster.changed:
-                self.watch.roster(muster.everything)
-                self.visible = self.watch.believed(muster.clients)
-                self.selector.roster(self.visible, stream(self.options.seed, "roster", index))
+                self._change(muster, index)
             return
         check_size(self.selector, len(muster.clients))
         check_options(self.crew.asks or ())
@@ -86,7 +87,15 @@ class Session:
         for role, method in self.methods().items():
             if role in self.saved:
                 method.load(self.saved[role])
+        if self.seen_before is not None and not same_table(self.seen_before, self.visible):
+            self._change(muster, index)
         self.started = True
+
+    def _change(self, muster: Muster, index: int) -> None:
+        """Clients joined or left."""
+        self.watch.roster(muster.everything)
+        self.visible = self.watch.believed(muster.clients)
+        self.selector.roster(self.visible, stream(self.options.seed, "roster", index))
 
     def drop_out(self) -> tuple[int, int]:
         """How many were asked so far, as far as is known what became of it, and how many of them were lost."""
@@ -100,3 +109,12 @@ class Session:
             asked, lost = self.drop_out()
             return smallest_ask(k, cautious_dropout(lost, asked))
         return math.ceil(k * float(overcommit))
+
+
+def same_table(one: Clients, other: Clients) -> bool:
+    """The same clients with the same facts."""
+    return (
+        np.array_equal(one.ids, other.ids)
+        and one.columns.keys() == other.columns.keys()
+        and all(np.array_equal(column, other.columns[name]) for name, column in one.columns.items())
+    )
