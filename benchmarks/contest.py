@@ -18,6 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE / "peers"))  # where the machine is looked at
 
 Times = dict[str, list[tuple[float, float]]]
 """By contestant: seconds that passed, and seconds of processor time of this process alone."""
@@ -72,14 +73,19 @@ def ratio(what: str, slow: float, fast: float, aim: float | None = None) -> dict
     return {"what": what, "times": round(slow / fast, 2), "aim": aim}
 
 
-def keep(name: str, result: dict[str, Any], *flaws: str) -> None:
-    """Prints and stores a result with `work`, `floor_ms`, `rows` and `ratios`."""
-    sys.path.insert(0, str(HERE / "peers"))
-    from machine import QUIET, describe, least_busy_share
+def noise() -> list[str]:
+    """A flaw, if others use the machine too."""
+    from machine import QUIET, least_busy_share
 
     busy = least_busy_share()
-    noise = [f"others used {busy:.0%} of the cores"] if busy > QUIET else []
-    found = {"flaws": [*flaws, *noise], "date": datetime.date.today().isoformat(), **describe(), **result}
+    return [f"others used {busy:.0%} of the cores"] if busy > QUIET else []
+
+
+def keep(name: str, result: dict[str, Any], *flaws: str) -> None:
+    """Prints and stores a result with `work`, `floor_ms`, `rows` and `ratios`."""
+    from machine import describe
+
+    found = {"flaws": [*flaws, *noise()], "date": datetime.date.today().isoformat(), **describe(), **result}
     for row in found["rows"]:
         print(f"{row['ms']:9.1f} ms {row['best_ms']:9.1f} ms {row['processor_ms']:9.1f} ms  {row['name']}")
     for each in found["ratios"]:

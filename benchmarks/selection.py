@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from contest import noise
 from selection_case import measured
 from selection_growth import grown
 from selection_page import row
@@ -106,7 +107,7 @@ def main() -> None:
     chosen = parser.parse_args()
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": [], "growth": []}
     if not chosen.specs:
-        stored = {"cases": [], "growth": stored["growth"], "remarks": []}
+        stored = {"cases": [], "growth": stored["growth"], "remarks": [f"{flaw}." for flaw in noise()]}
     stored["machine"] = one_thread(machine)
     with ThreadPoolExecutor(1) as beside:
         growth = beside.submit(lambda: [alone(grown, spec) for spec in STEADY]) if chosen.growth else None

@@ -18,7 +18,7 @@ from results import Answer, Answers, add_ratios, best_threads, rows
 from work import WORKS
 
 THREADS = (1, 2)
-LIMIT = 900.0  # seconds for one process
+LIMIT = 300.0  # seconds for one process
 
 
 class Match:
