@@ -43,6 +43,9 @@ fuzzed = settings(
 )
 
 
+ENDLESS = st.sampled_from([b"9" * 5000, b"[" * 5000, b"{" * 5000, b"1e999", b"-", b"0x" + b"f" * 5000, b"\0"])
+
+
 @st.composite
 def changed(draw: st.DrawFn, content: bytes) -> bytes:
     """The content with bytes changed, added, taken away or cut off; or something else altogether."""
@@ -55,7 +58,7 @@ def changed(draw: st.DrawFn, content: bytes) -> bytes:
         if what == "change" and made:
             made[place] = draw(st.integers(0, 255))
         elif what == "add":
-            made[place:place] = draw(st.binary(min_size=1, max_size=12))
+            made[place:place] = draw(st.binary(min_size=1, max_size=12) | ENDLESS)
         elif what == "take":
             del made[place : place + draw(st.integers(1, 40))]
         else:

@@ -44,10 +44,18 @@ fuzzed = settings(
 )
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**400, -(10**400), 2**63, 2**64, 2**128, 10**30])
+    | st.floats()
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
+
+
+ENDLESS = st.sampled_from([b"9" * 5000, b"[" * 5000, b"{" * 5000, b"1e999", b"-", b"0x" + b"f" * 5000, b"\0"])
 
 
 @st.composite
@@ -62,7 +70,7 @@ def changed(draw: st.DrawFn, content: bytes) -> bytes:
         if what == "change" and made:
             made[place] = draw(st.integers(0, 255))
         elif what == "add":
-            made[place:place] = draw(st.binary(min_size=1, max_size=12))
+            made[place:place] = draw(st.binary(min_size=1, max_size=12) | ENDLESS)
         elif what == "take":
             del made[place : place + draw(st.integers(1, 40))]
         elif what == "cut":

@@ -89,6 +89,30 @@ def test_resume_puts_bombs_aside(folder: Path) -> None:
     assert {name: (folder / name).read_bytes() for name in NAMES} == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "k = " + "9" * 5000,
+        "k = 0x" + "f" * 100_000,
+        "k = 9223372036854775808",
+        "overcommit = " + "9" * 400,
+        "local = {rate = " + "9" * 400 + "}",
+        "k = " + "[" * 5000,
+        "a." * 5000 + "b = 1",
+        "#" * (2 << 20),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_settings_without_end(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    assert run(["run", str(tmp_path / "run.toml"), "--out", str(tmp_path / "run")]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert len(said) < 1000
+    assert not (tmp_path / "run").exists()
+
+
 MEASURED = """
 import resource, sys, time
 from pathlib import Path

@@ -127,11 +127,13 @@ def _has_rounds(folder: Path) -> bool:
 
 
 def _index(path: Path) -> dict[str, Any] | None:
+    from callup.journal.disk import read_text
+
     if not path.exists():
         return None
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = tomllib.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
     names, command = values.get("runs"), values.get("command")
     home = path.parent.resolve()

@@ -21,6 +21,8 @@ def check_k(k: int, what: str = "k") -> int:
     """How many clients to choose: a whole number of at least 1."""
     if isinstance(k, bool) or not hasattr(k, "__index__") or int(k) < 1:
         raise UsageError(f"{what} must be a whole number of at least 1, got {k!r}")
+    if int(k) >= 2**63:
+        raise UsageError(f"{what} must be a whole number below 2**63")
     return int(k)
 
 

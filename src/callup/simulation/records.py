@@ -68,7 +68,7 @@ def _count(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return _whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _maybe(value: Any) -> bool:

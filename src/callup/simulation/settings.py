@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +13,11 @@ from callup.core.errors import InputError, UsageError
 from callup.core.randomness import check_seed
 from callup.core.spec import build
 from callup.core.types import check_k
+from callup.journal.disk import MOST_TEXT, read_whole
 from callup.privacy.modes import parse_mode
 from callup.simulation.local import LocalTraining
+
+_LONG = 2**128  # a seed has fewer bits
 
 
 @dataclass(frozen=True)
@@ -102,19 +105,40 @@ class Settings:
 
 def settings(**values: Any) -> Settings:
     """Settings from named values, each checked; a misspelt name gets a suggestion."""
+    for name, value in values.items():
+        if any(isinstance(number, int) and abs(number) >= _LONG for number in _leaves(value)):
+            raise UsageError(f"settings: {name} has a number of more digits than any setting can have")
     made: Settings = build(Settings, "settings", values)
     return made
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The value, or all that is inside it, however deep."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, (list, tuple)):
+            waiting += item
+        elif isinstance(item, Mapping):
+            waiting += item.values()
+        else:
+            yield item
 
 
 def read_settings(path: Path) -> Settings:
     """Settings from a TOML file."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(read_whole(path, MOST_TEXT).decode("utf-8"))
+    except InputError:
+        raise
     except FileNotFoundError as error:
         raise InputError(f"no such file: {path}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # numbers of thousands of digits and endless brackets are no TOML either
         raise InputError(f"{path} is not valid TOML: {error}") from error
     for added_by_a_run in ("schema", "versions"):
         values.pop(added_by_a_run, None)

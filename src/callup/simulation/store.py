@@ -66,7 +66,9 @@ def load_run(folder: Path) -> Run:
         clients = Clients(columns.pop("ids", ()), **columns)
     except FileNotFoundError as error:
         raise InputError(f"{folder} is not a run: {Path(error.filename or '').name} is missing") from error
-    except (OSError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} is damaged: {error}") from error
     states: dict[str, dict[str, np.ndarray]] = {}
     model = arrays.get("model", np.empty(0, np.float32))
