@@ -7,7 +7,7 @@ from typing import Any
 import flower_app
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord, Context
+from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, FedXgbBagging
 
@@ -104,6 +104,61 @@ def test_two_nodes_under_one_name_are_one_client() -> None:
     assert sorted(strategy.history[0]["used"]) == [0, 1, 2, 3]
 
 
+def test_a_restarted_node_is_let_in_once_the_old_one_counts_as_gone() -> None:
+    nodes = [{"partition-id": i} for i in range(4)] + [{"partition-id": 2}]
+    grid = LocalGrid(flower_app.answering_app(), nodes)
+    strategy = Selecting(FedAvg(fraction_evaluate=0.0), "all", k=9)
+
+    def evaluate(index: int, arrays: ArrayRecord) -> None:
+        if index == 2:
+            grid.online.discard(grid.node_ids[2])
+
+    with server_task():
+        strategy.start(grid, flower_app.model(), num_rounds=3, evaluate_fn=evaluate)
+    assert [sorted(record["used"]) for record in strategy.history] == [[0, 1, 2, 3]] * 3
+    asked = [m.metadata.dst_node_id for m in grid.sent if m.metadata.message_type == "train"]
+    assert [grid.node_ids[2] in asked[4 * i : 4 * i + 4] for i in range(3)] == [True, True, False]
+    assert grid.node_ids[4] in asked[8:]
+
+
+NONSENSE: list[dict[str, Any]] = [
+    {"answers": 5},
+    {"answers": "label_counts"},
+    {"answers": [1, 2, 3]},
+    {"answers": ["label_counts", "evil"], "evil": b"x"},
+    {"label_counts": "many"},
+    {"label_counts": b"123"},
+    {"label_counts": b""},
+    {"label_counts": 3.0},
+    {"label_counts": True},
+    {"num_examples": float("inf")},
+    {"num_examples": [1.0]},
+    {"client-id": ["a", "b"]},
+    {"client-id": 1.5},
+    {"partition-id": -7},
+    {"partition-id": 2**62},
+    {"tag.site": [1, 2]},
+    {"hello": b"\0" * 1000},
+]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_nonsense_in_a_greeting_harms_nobody_else(nonsense: dict[str, Any]) -> None:
+    app = answer(flower_app.plain_app(), label_counts=lambda context: flower_app.counts(flower_app.who(context)))
+
+    class Odd(type(app)):  # type: ignore[misc]
+        def __call__(self, message: Message, context: Context) -> Message:
+            reply = super().__call__(message, context)
+            if flower_app.who(context) == 5 and message.metadata.message_type == "query.callup":
+                for name, value in nonsense.items():
+                    reply.content["callup"][name] = value
+            return reply
+
+    app.__class__ = Odd
+    strategy = play(LocalGrid(app, NODES), "fed-cbs", k=NODES, tags={})
+    assert {0, 1, 2, 3, 4, 6, 7} <= set(strategy.history[0]["asked"])
+
+
 @pytest.mark.parametrize(
     ("options", "allowed"),
     [
@@ -185,7 +240,7 @@ def test_some_clients_without_an_answer_are_left_out_and_the_others_play() -> No
 
 
 def test_no_train_loss_in_any_reply_stops_the_run() -> None:
-    from flwr.app import Message, MetricRecord, RecordDict
+    from flwr.app import MetricRecord, RecordDict
 
     app = ClientApp()
 

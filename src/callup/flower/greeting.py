@@ -13,6 +13,7 @@ from flwr.common import log
 from flwr.serverapp import Grid
 
 from callup.core.errors import InputError
+from callup.core.signals import SIGNALS
 from callup.flower import wire
 from callup.flower.exchange import Exchange, listen, push, reason_of
 from callup.flower.roster import Introduction, Roster, name_of
@@ -35,8 +36,9 @@ class Acquaintances:
 
     roster: Roster = field(default_factory=Roster)
     cards: dict[int, Card] = field(default_factory=dict)
-    refused: dict[int, str] = field(default_factory=dict)
-    """Node to reason."""
+    doubles: dict[int, Message] = field(default_factory=dict)
+    """Nodes that say they are a client whose node is still there. A node that was restarted is one until Flower finds
+    out, after up to a minute, that the old one is gone."""
     underway: Exchange | None = None
     complaints: dict[int, str] = field(default_factory=dict)
     """Client to what it said in place of an answer."""
@@ -58,11 +60,25 @@ class Acquaintances:
 
     def hear(self, grid: Grid, online: Iterable[int], seconds: float) -> list[int]:
         """Takes in whoever has answered, waiting at most so long; returns the clients that are new."""
-        if self.underway is None:
+        if self.underway is None and not self.doubles:
             return []
-        here = list(online)
-        heard = listen(grid, self.underway, seconds)
+        here = set(online)
+        told = {node: reply for node, reply in self.doubles.items() if node in here}
+        told |= self._heard(grid, seconds)
         registered = {node.node_id: node.name for node in grid.get_nodes()}
+        notes = {node: _note(reply) for node, reply in told.items()}
+        arrived = [Introduction(node, name_of(note, registered.get(node, ""), node)) for node, note in notes.items()]
+        refused = self.roster.admit(arrived, here)
+        for node, reason in refused.items():
+            if node not in self.doubles:
+                log(WARNING, "callup: node %s is left out: %s", node, reason)
+        self.doubles = {node: told[node] for node in refused}
+        return [self._introduce(node, notes[node], told[node]) for node in told if node not in refused]
+
+    def _heard(self, grid: Grid, seconds: float) -> dict[int, Message]:
+        if self.underway is None:
+            return {}
+        heard = listen(grid, self.underway, seconds)
         told: dict[int, Message] = {}
         for node, reply, _ in heard.replies:
             if reply.has_error() and reply.error.code not in _OF_THE_CLIENT:
@@ -72,27 +88,22 @@ class Acquaintances:
         heard.replies.clear()
         if not heard.waiting:
             self.underway = None
-        notes = {node: _note(reply) for node, reply in told.items()}
-        arrived = [Introduction(node, name_of(note, registered.get(node, ""), node)) for node, note in notes.items()]
-        new_refusals = self.roster.admit(arrived, here)
-        self.refused |= new_refusals
-        for node, reason in new_refusals.items():
-            log(WARNING, "callup: node %s is left out: %s", node, reason)
-        return [self._introduce(node, notes[node], told[node]) for node in told if node not in new_refusals]
+        return told
 
     def _introduce(self, node: int, note: Mapping[str, Any], reply: Message) -> int:
         client = self.roster.client(node)
         assert client is not None  # admitted above
-        answers = note.get(wire.ANSWERS, [])
+        listed = note.get(wire.ANSWERS)
+        answers = [name for name in listed if name in SIGNALS] if isinstance(listed, list) else []
         facts = {}
-        for name in answers if isinstance(answers, list) else []:
+        for name in answers:
             if name in note:
                 try:
-                    facts[str(name)] = wire.unpack(str(name), note[name])
+                    facts[name] = wire.unpack(name, note[name])
                 except InputError as problem:
                     log(WARNING, "callup: client %s: %s", self.roster.name(client), problem)
         tags = {name.removeprefix(wire.TAG): value for name, value in note.items() if name.startswith(wire.TAG)}
-        self.cards[client] = Card(frozenset(map(str, answers)), facts, tags)
+        self.cards[client] = Card(frozenset(answers), facts, tags)
         if reply.has_error():
             if not self.complaints:  # once: without Callup in the client app all of them say the same
                 log(INFO, "callup: client %s answers no questions: %s", self.roster.name(client), reason_of(reply))
