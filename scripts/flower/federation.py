@@ -100,14 +100,14 @@ class Federation:
 
     def register(self, number: int) -> None:
         """Makes a key for a node and tells the SuperLink to let it in."""
-        key = self.folder / f"node{number}"
+        key = self.folder / f"key{number}"
         make_node_key(key)
         self.flwr("supernode", "register", f"{key}.pub", "here", "--name", f"client-{number}")
 
     def start_node(self, number: int, key: Path | None = None) -> None:
         safe = ["--insecure"]
         if self.tls:
-            key = key or self.folder / f"node{number}"
+            key = key or self.folder / f"key{number}"
             safe = ["--root-certificates", str(self.folder / "ca.crt"), "--auth-supernode-private-key", str(key)]
         self.supernodes[number] = self._start(
             f"node{number}",

@@ -10,7 +10,7 @@ from typing import Any
 import flower_app
 import numpy as np
 import pytest
-from flwr.app import Message
+from flwr.app import Error, Message
 from flwr.serverapp.strategy import FedAvg
 
 from callup.core.errors import CallupError, UsageError
@@ -152,9 +152,32 @@ def test_a_straggler_is_not_asked_again_while_it_is_at_work_and_its_late_reply_i
     assert flower_app.addressed(grid).count(4) == 1
 
 
-def test_messages_die_with_the_deadline() -> None:
+def test_messages_do_not_live_much_longer_than_the_round() -> None:
     _, grid = play(deadline=77.0)
-    assert {message.metadata.ttl for message in grid.sent} == {77.0}
+    trained = [message for message in grid.sent if message.metadata.message_type == "train"]
+    assert {message.metadata.ttl for message in trained} == {2 * 77.0}
+    assert max(message.metadata.ttl for message in grid.sent) <= 2 * 77.0
+
+
+@pytest.mark.parametrize("code", [3, 4, 5])
+def test_what_flower_gave_up_is_no_reply_and_the_node_may_still_be_at_work(code: int) -> None:
+    """Flower answers for a message that ran out or a node that is gone, under its own node id."""
+
+    class Expiring(LocalGrid):
+        def _reply(self, message: Message, node: int) -> Message:
+            if node == self.node_ids[4] and message.metadata.message_type == "train":
+                lost = Message(Error(code, "Message Unavailable"), reply_to=message)
+                lost.metadata.__dict__["_src_node_id"] = 1
+                return lost
+            return super()._reply(message, node)
+
+    grid = Expiring(flower_app.answering_app(), NODES)
+    strategy = Selecting(FedAvg(fraction_evaluate=0.0), "all", k=NODES, deadline=60.0)
+    with server_task():
+        strategy.start(grid, flower_app.model(), num_rounds=2)
+    assert strategy.history[0]["failed"] == {"4": "no reply"}
+    assert 4 not in strategy.history[1]["asked"]
+    assert strategy.session.drop_out() == (2 * NODES - 1, 1)
 
 
 def test_too_few_nodes_are_waited_for_and_then_the_round_goes_ahead() -> None:

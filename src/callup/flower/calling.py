@@ -35,7 +35,7 @@ def call(session: Session, index: int, arrays: ArrayRecord, config: ConfigRecord
     if called.nodes:
         called.outgoing = _addressed(session, called, index, arrays, config, grid)
     for message in called.outgoing:
-        message.metadata.ttl = session.options.deadline
+        message.metadata.ttl = session.options.lifetime
         if called.wanted:
             note = ConfigRecord({wire.WANT: list(called.wanted), wire.SERVER_ROUND: index})
             message.content = RecordDict({**message.content, wire.KEY: note})

@@ -41,7 +41,7 @@ def _account(session: Session, called: Called) -> None:
     """Drop-out, and who is still at work."""
     crew = session.crew
     silent = {c for c, reason in called.failed.items() if reason == NO_REPLY or reason.startswith("error")}
-    waiting = {} if called.exchange is None else {node: name for name, node in called.exchange.waiting.items()}
+    waiting = {} if called.exchange is None else {node: name for name, node in called.exchange.unanswered.items()}
     for node, client in called.nodes.items():
         # Whether those whom nobody waited for would have replied is not known yet; `busy` finds out.
         spared = node in waiting and client not in silent

@@ -40,7 +40,7 @@ def ask_to_evaluate(
     with all_of(session.strategy, number):
         messages = list(session.strategy.configure_evaluate(index, arrays, config, ShownGrid(grid, nodes)))
     for message in messages:
-        message.metadata.ttl = session.options.deadline
+        message.metadata.ttl = session.options.lifetime
     return sorted(messages, key=lambda message: nodes.index(message.metadata.dst_node_id))
 
 

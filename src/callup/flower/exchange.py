@@ -10,6 +10,7 @@ from flwr.app import Message
 from flwr.serverapp import Grid
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_BY_FLOWER = {3, 4, 5}  # codes of errors that no client made: the message, its reply or the node is unavailable
 
 
 @dataclass
@@ -21,7 +22,13 @@ class Exchange:
     replies: list[tuple[int, Message, float]] = field(default_factory=list)
     """Node, reply and seconds since it was asked. The node is the one asked: a reply made by the SuperLink on behalf
     of a lost node carries the SuperLink's own id."""
+    unreachable: dict[str, int] = field(default_factory=dict)
+    """The same for messages that Flower gave up: run out, or their node is gone. The node may still be at work."""
     began: float = 0.0
+
+    @property
+    def unanswered(self) -> dict[str, int]:
+        return self.waiting | self.unreachable
 
     def take(self, messages: Iterable[Message]) -> list[tuple[int, Message, float]]:
         """Replies to what was asked; copies of one reply and replies to other questions are left lying."""
@@ -29,7 +36,11 @@ class Exchange:
         took = time.monotonic() - self.began  # one time for all that come together: no order among them is made up
         for message in messages:
             node = self.waiting.pop(message.metadata.reply_to_message_id, None)
-            if node is not None:
+            if node is None:
+                continue
+            if message.has_error() and message.error.code in _BY_FLOWER:
+                self.unreachable[message.metadata.reply_to_message_id] = node
+            else:
                 taken.append((node, message, took))
         self.replies += taken
         return taken

@@ -18,8 +18,6 @@ from callup.flower import wire
 from callup.flower.exchange import Exchange, listen, push, reason_of
 from callup.flower.roster import Introduction, Roster, name_of
 
-_OF_THE_CLIENT = {1, 2, 8}  # Flower's codes: the app could not be loaded, raised an exception, crashed
-
 
 @dataclass(frozen=True)
 class Card:
@@ -79,13 +77,10 @@ class Acquaintances:
         if self.underway is None:
             return {}
         heard = listen(grid, self.underway, seconds)
-        told: dict[int, Message] = {}
-        for node, reply, _ in heard.replies:
-            if reply.has_error() and reply.error.code not in _OF_THE_CLIENT:
-                self.asked.discard(node)  # the question was lost on the way: it is asked again
-            else:
-                told[node] = reply
+        told = {node: reply for node, reply, _ in heard.replies}
+        self.asked -= set(heard.unreachable.values())  # the question was lost on the way: it is asked again
         heard.replies.clear()
+        heard.unreachable.clear()
         if not heard.waiting:
             self.underway = None
         return told

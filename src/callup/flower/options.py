@@ -39,6 +39,11 @@ class Options:
     tags: Mapping[str, Any] = field(default_factory=dict)
     """Properties that a client must have, as it told them: {"site": "eu"} or {"site": ["eu", "uk"]}."""
 
+    @property
+    def lifetime(self) -> float:
+        """Seconds after which Flower forgets a message: longer than the deadline, so that a late reply can be seen."""
+        return 2 * self.deadline
+
     def __post_init__(self) -> None:
         for name in ("k", "quorum", "strikes"):
             check_k(getattr(self, name), name)

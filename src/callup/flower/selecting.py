@@ -176,7 +176,7 @@ class Selecting(Strategy):
         arrays = arrays if trained is None else trained
         _keep("of training", result.train_metrics_clientapp, index, metrics)
         answers = listen(grid, push(grid, list(self.configure_evaluate(index, arrays, configs[1], grid))), seconds)
-        for message, node in answers.waiting.items():
+        for message, node in answers.unanswered.items():
             self.session.crew.busy.add(node, message, seconds, missed=True)
         heard = self.aggregate_evaluate(index, [reply for _, reply, _ in answers.replies])
         _keep("of evaluation", result.evaluate_metrics_clientapp, index, heard)
