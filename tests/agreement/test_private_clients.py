@@ -124,7 +124,7 @@ def test_weights_are_summed_on_shares():
     for client, weight in enumerate(weights):
         for shares, message in zip((at_server, at_selector), split([as_grains(weight)], client, terms), strict=True):
             shares.take(message)
-    total = (at_server.total(range(25)) + at_selector.total(range(25)))[0] % MODULUS / GRAIN
+    total = (at_server.total(range(25)) + at_selector.total(range(25)))[0, 0] % MODULUS / GRAIN
     assert total == pytest.approx(weights.sum(), abs=25 / 2 / GRAIN)
     assert most_clients() * round(math.e * GRAIN) < MODULUS
     with pytest.raises(InputError, match="between 0 and e"):
@@ -194,7 +194,7 @@ def test_a_client_shares_one_release_however_often_it_is_asked(tmp_path):
         server, selector = Shares(agreed), Shares(agreed)
         for shares, message in zip((server, selector), party.join(agreed.encode(), [50, 0, 7]), strict=True):
             shares.take(message)
-        rows.append((server._rows[4] + selector._rows[4]) % MODULUS)
+        rows.append((server._rows[4] + selector._rows[4])[0] % MODULUS)
     released = Ledger(tmp_path, 4).released("v1")
     assert rows[0].tolist() == rows[1].tolist() == released.tolist() and released.sum() == 57
     assert "50" not in repr(party)
@@ -223,7 +223,7 @@ def test_a_federation_that_calls_itself_up():
             shares.take(message)
 
     def opened(pair, ids):
-        return sum(shares.total(ids) for shares in pair) % MODULUS
+        return sum(shares.total(ids)[0] for shares in pair) % MODULUS
 
     d_g, d_c, seen = opened(parties, everyone), np.zeros(3, np.int64), SeenCounts(minimum)
     assert d_g.tolist() == counts.sum(axis=0).tolist()

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 from callup import Clients, stream
 from callup.core.errors import InputError, MissingSignal, UsageError
 from callup.privacy import parse_mode, provide
-from callup.privacy.field import CAP, MODULUS, inner_products, packed, uniform, unpacked
+from callup.privacy.field import (
+    CAP,
+    MODULUS,
+    PRIMES,
+    cap,
+    combined,
+    inner_products,
+    packed,
+    residues,
+    uniform,
+    unpacked,
+)
+from callup.privacy.keyholder import Keyholder
 from callup.privacy.packing import DEGREE, Packing
 from callup.privacy.provide import encrypted_gram, share_out
 from callup.privacy.sharing import split
@@ -105,7 +117,9 @@ def test_numbers_survive_packing_and_others_are_refused():
     assert unpacked(packed(numbers)).tolist() == numbers.tolist()
     assert len(packed(numbers)) == 18
     with pytest.raises(InputError, match="not below the modulus"):
-        unpacked((MODULUS).to_bytes(3, "little"))
+        residues((MODULUS).to_bytes(3, "little"), 1, PRIMES[:1])
+    with pytest.raises(InputError, match="2 numbers, not 2 times 2 classes"):
+        residues(bytes(6), 2, PRIMES)
     with pytest.raises(InputError, match="3 bytes each"):
         unpacked(b"1234")
 
@@ -119,10 +133,33 @@ def test_global_counts_from_shares():
 def test_one_more_sample_than_the_cap_is_refused():
     rows = some_counts(4, 3)
     rows[2, 1] += 1
-    for attempt in (shared_gram, lambda r: encrypted_gram(np.arange(4), r, 2)):
+    narrow = Keyholder(3, range(4), 2).terms
+    for attempt in (lambda r: split(r[2], 2, narrow), lambda r: encrypted_gram(np.arange(4), r, 2)):
         with pytest.raises(InputError, match="client 2 holds more than 4,093 samples") as refusal:
             attempt(rows)
         assert "4094" not in str(refusal.value)
+
+
+def test_larger_clients_take_a_second_prime():
+    assert PRIMES[1] % (2 * DEGREE) == 1 and all(PRIMES[1] % d for d in range(2, 4095))
+    most = cap(PRIMES)
+    assert most**2 < PRIMES[0] * PRIMES[1] <= (most + 1) ** 2
+    rows = some_counts(30, 10)
+    rows[5] = rows[6] = 0
+    rows[5, 3] = rows[6, 3] = most
+    rows[7] = 1_000_003
+    assert (shared_gram(rows) == rows @ rows.T).all()
+    selector, server = share_out(np.arange(30), rows, minimum=2)
+    assert (selector.global_counts(server.sum_of_shares()) == rows.sum(axis=0)).all()
+    rows[5, 0] = 1
+    with pytest.raises(InputError, match="client 5 holds more than 16,670,477 samples"):
+        shared_gram(rows)
+
+
+@pytest.mark.parametrize("number", [0, 1, PRIMES[0] - 1, PRIMES[0], PRIMES[1], PRIMES[0] * PRIMES[1] - 1, 10**14 + 7])
+def test_numbers_from_two_residues(number):
+    found = combined([np.array([number % prime]) for prime in PRIMES], PRIMES)
+    assert found.tolist() == [number]
 
 
 def test_every_mode_gives_the_same_inner_products():

@@ -14,7 +14,7 @@ import numpy as np
 
 from callup.core.errors import InputError
 from callup.privacy.extras import library
-from callup.privacy.field import MODULUS, uniform
+from callup.privacy.field import MODULUS, PRIMES, uniform
 from callup.privacy.packing import DEGREE
 
 _FLOODS = 4
@@ -26,14 +26,16 @@ def seal_library() -> Any:
     return library("he", "tenseal.sealapi")
 
 
-def context() -> Any:
+def context(prime: int = MODULUS) -> Any:
     seal = seal_library()
     terms = seal.EncryptionParameters(seal.SCHEME_TYPE.BFV)
     terms.set_poly_modulus_degree(DEGREE)
     terms.set_coeff_modulus(seal.CoeffModulus.BFVDefault(DEGREE, seal.SEC_LEVEL_TYPE.TC128))
-    terms.set_plain_modulus(seal.PlainModulus.Batching(DEGREE, MODULUS.bit_length()))
-    if terms.plain_modulus().value() != MODULUS:
-        raise InputError(f"this TenSEAL makes plain moduli other than {MODULUS}; install another version")
+    known = seal.PlainModulus.Batching(DEGREE, [found.bit_length() for found in PRIMES])
+    fitting = [modulus for modulus in known if modulus.value() == prime]
+    if not fitting:
+        raise InputError(f"this TenSEAL makes plain moduli other than {prime}; install another version")
+    terms.set_plain_modulus(fitting[0])
     return seal.SEALContext(terms, True, seal.SEC_LEVEL_TYPE.TC128)
 
 
@@ -48,9 +50,10 @@ def dump(thing: Any) -> bytes:
 class PublicSide:
     """What can be done without the secret key: encrypt, add, multiply, mask, flood."""
 
-    def __init__(self, public_key: bytes, relinearise: bytes = b"", reverse: bytes = b"") -> None:
+    def __init__(self, public_key: bytes, relinearise: bytes = b"", reverse: bytes = b"", prime: int = MODULUS) -> None:
         self._seal = seal_library()
-        self._context = context()
+        self._prime = prime
+        self._context = context(prime)
         self._evaluator = self._seal.Evaluator(self._context)
         self._encoder = self._seal.BatchEncoder(self._context)
         self._encryptor = self._seal.Encryptor(self._context, self._load("PublicKey", public_key))
@@ -122,7 +125,7 @@ class PublicSide:
         mask = self._uniform_polynomial()
         at_targets = np.array([mask[place] for place in targets.ravel().tolist()], np.int64)
         correction = np.zeros(DEGREE, np.int64)
-        correction[targets.ravel()] = (added.ravel() - at_targets) % MODULUS
+        correction[targets.ravel()] = (added.ravel() - at_targets) % self._prime
         out = self.total([flood, *parts])
         self._evaluator.add_plain_inplace(out, mask)
         self._evaluator.add_plain_inplace(out, self.polynomial(correction))
@@ -133,7 +136,7 @@ class PublicSide:
     def _uniform_polynomial(self) -> Any:
         """Uniform coefficients: the library's encoding is one to one, so uniform slots give them."""
         out = self._seal.Plaintext()
-        self._encoder.encode(uniform(DEGREE).tolist(), out)
+        self._encoder.encode(uniform(DEGREE, self._prime).tolist(), out)
         return out
 
     def _load(self, kind: str, data: bytes) -> Any:

@@ -23,6 +23,6 @@ def whole_counts(counts: Sequence[float] | np.ndarray, client: int, cap: int | N
     if cap is not None and int(whole.sum()) > cap:
         raise InputError(
             f"client {client} holds more than {cap:,} samples, the most that inner products stay exact for; "
-            f"split the client, count a sample of its data, or use the mode dp"
+            f"have the selector keep wider numbers, count a sample of the data, or use the mode dp"
         )
     return whole

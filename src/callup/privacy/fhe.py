@@ -88,7 +88,9 @@ class PaperServer:
     def __init__(self, invitation: bytes) -> None:
         message = Message.decode(invitation, "invitation")
         self.terms = Terms.decode(message.blobs[0])
-        self._keys = PublicSide(*message.blobs[1:])
+        if len(message.blobs) != 4:
+            raise InputError("the selector's invitation does not hold the terms and three keys")
+        self._keys = PublicSide(*message.blobs[1:4])
         self._packing = Packing(self.terms.classes)
         self._ciphers: dict[int, Any] = {}
 

@@ -133,9 +133,14 @@ def _sync(folder: Path) -> None:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a file; a last one that was cut off is left out."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    """The whole lines of a file; a last one that was cut off is left out. What says nothing of its cost is damaged."""
     try:
-        return [json.loads(line) for line in lines]
-    except json.JSONDecodeError as error:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        for cost in lines[:1]:
+            if not (float(cost["epsilon"]) >= 0 and isinstance(cost["version"], str) and "client" in cost):
+                raise ValueError("its first line does not tell what was released")
+        for release in lines[1:2]:
+            np.array(release["released"], np.int64)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
+    return lines

@@ -46,12 +46,12 @@ class Packing:
         out[: rows.size] = rows.ravel()
         return out
 
-    def backward(self, rows: np.ndarray) -> np.ndarray:
+    def backward(self, rows: np.ndarray, prime: int = MODULUS) -> np.ndarray:
         """Coefficients of Q for the rows of one group; X^-b is -X^(n-b)."""
         out = np.zeros(DEGREE, np.int64)
         members, classes = np.indices(rows.shape)
         places = members * self.group * self.classes - classes
-        out[places % DEGREE] = np.where(places < 0, -rows, rows) % MODULUS
+        out[places % DEGREE] = np.where(places < 0, -rows, rows) % prime
         return out
 
     def targets(self, left: int, right: int) -> np.ndarray:

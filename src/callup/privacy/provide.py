@@ -9,6 +9,7 @@ import numpy as np
 from callup.core.clients import Clients
 from callup.core.errors import MissingSignal
 from callup.privacy.fhe import PaperClient, PaperSelector, PaperServer
+from callup.privacy.field import CAP
 from callup.privacy.keyholder import Keyholder
 from callup.privacy.modes import LABELS, Mode, parse_mode
 from callup.privacy.multiplier import Multiplier
@@ -58,7 +59,9 @@ def _statistics(mode: Mode, ids: np.ndarray, counts: np.ndarray, names: list[str
 
 def share_out(ids: np.ndarray, counts: np.ndarray, minimum: int) -> tuple[Keyholder, Multiplier]:
     """A selector and a server that have everyone's shares."""
-    selector = Keyholder(counts.shape[1], ids, minimum)
+    # Sizes are known to all, so whether one prime is enough is no secret.
+    wide = bool((counts.sum(axis=1) > CAP).any())
+    selector = Keyholder(counts.shape[1], ids, minimum, wide=wide)
     server = Multiplier(selector.invitation())
     for client, row in zip(ids.tolist(), counts, strict=True):
         for_server, for_selector = split(row, client, selector.terms)

@@ -6,13 +6,14 @@ import numpy as np
 
 from callup.core.errors import InputError
 from callup.privacy.bfv import REVERSE, PublicSide, context, dump, seal_library
+from callup.privacy.field import MODULUS
 
 
 class SecretSide(PublicSide):
     """What a `PublicSide` does, and decryption."""
 
-    def __init__(self, multiplies: bool = False) -> None:
-        seal, terms = seal_library(), context()
+    def __init__(self, multiplies: bool = False, prime: int = MODULUS) -> None:
+        seal, terms = seal_library(), context(prime)
         maker = seal.KeyGenerator(terms)
         public = seal.PublicKey()
         maker.create_public_key(public)
@@ -23,7 +24,7 @@ class SecretSide(PublicSide):
             maker.create_relin_keys(relinearise)
             maker.create_galois_keys([REVERSE], reverse)
             self.relinearise_key, self.reverse_key = dump(relinearise), dump(reverse)
-        super().__init__(self.public_key)
+        super().__init__(self.public_key, prime=prime)
         self._decryptor = seal.Decryptor(terms, maker.secret_key())
 
     def decrypt(self, data: bytes, places: np.ndarray) -> np.ndarray:

@@ -22,18 +22,26 @@ _KNOWN = ("label_gram", "num_examples", "global_counts")
 class SelectorParty:
     """Answers messages, each with one message. What it decrypts never leaves it.
 
-    spec, seed: the method, and its randomness; with the same seed it picks as the method does in the clear.
+    spec, seed: the method, and its randomness; with the same seed it picks as the method does in the clear. The other
+    settings are those of `Keyholder`.
     """
 
     def __init__(
-        self, spec: str, classes: int, roster: Iterable[int], seed: int, minimum: int = 20, sealed: bool = False
+        self,
+        spec: str,
+        classes: int,
+        roster: Iterable[int],
+        seed: int,
+        minimum: int = 20,
+        sealed: bool = False,
+        wide: bool = False,
     ) -> None:
         self._selector: Selector = SELECTORS.make(spec)
         self._selector.needs.settle(
             lambda ask: ask.time == "profile" and ask.signal.name in _KNOWN,
             f"{self._selector.card.name}, run by a selector that sees inner products alone,",
         )
-        self._keys = Keyholder(classes, roster, minimum, sealed)
+        self._keys = Keyholder(classes, roster, minimum, sealed, wide)
         self._seed = seed
         self._gram: tuple[np.ndarray, np.ndarray] | None = None
         self._clients: Clients | None = None

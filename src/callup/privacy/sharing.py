@@ -13,7 +13,7 @@ import numpy as np
 
 from callup.core.errors import InputError
 from callup.privacy.counts import whole_counts
-from callup.privacy.field import CAP, MODULUS, packed, uniform, unpacked
+from callup.privacy.field import packed, residues, uniform
 from callup.privacy.sealing import SealedBox, seal
 from callup.privacy.terms import Terms
 from callup.privacy.wire import Message
@@ -29,16 +29,17 @@ def split(
     """
     if pinned is not None and terms.seal != pinned:
         raise InputError(f"client {client}: the terms name another sealing key than the selector's; nothing was sent")
-    whole = whole_counts(counts, client, CAP)
+    whole = whole_counts(counts, client, terms.cap)
     if len(whole) != terms.classes:
         raise InputError(f"client {client} has counts of {len(whole)} classes, the federation has {terms.classes}")
-    for_selector = uniform(terms.classes)
-    for_server = (whole - for_selector) % MODULUS
+    primes = np.array(terms.primes)[:, None]
+    for_selector = np.stack([uniform(terms.classes, prime) for prime in terms.primes])
+    for_server = (whole - for_selector) % primes
     facts = {"client": client, "key": terms.key}
-    hidden = packed(for_selector)
+    hidden = packed(for_selector.ravel())
     if terms.seal:
         hidden = seal(hidden, terms.seal, share_context(client, terms))
-    server = Message("share", facts, (packed(for_server),)).encode()
+    server = Message("share", facts, (packed(for_server.ravel()),)).encode()
     return server, Message("share", facts, (hidden,)).encode()
 
 
@@ -63,10 +64,8 @@ class Shares:
         if client in self._rows:
             raise InputError(f"client {client} sent a second share; the first one counts")
         data = b"".join(message.blobs)
-        row = unpacked(data if self._box is None else self._box.open(data, share_context(client, self._terms)))
-        if len(row) != self._terms.classes:
-            raise InputError(f"client {client} sent a share that is not one row of {self._terms.classes} classes")
-        self._rows[client] = row
+        opened = data if self._box is None else self._box.open(data, share_context(client, self._terms))
+        self._rows[client] = residues(opened, self._terms.classes, self._terms.primes)
         return client
 
     @property
@@ -75,17 +74,17 @@ class Shares:
         return sorted(self._rows)
 
     def rows(self, ids: Iterable[int]) -> np.ndarray:
-        """The shares of these clients, in their order; of at least as many as the minimum says."""
+        """The shares of these clients, in their order, (primes, clients, classes); of enough clients or none."""
         wanted = list(ids)
         self._terms.check_cohort(wanted)
         missing = [client for client in wanted if client not in self._rows]
         if missing:
             raise InputError(f"there is no share of client {missing[0]}")
-        return np.stack([self._rows[client] for client in wanted])
+        return np.stack([self._rows[client] for client in wanted], axis=1)
 
     def total(self, ids: Iterable[int]) -> np.ndarray:
-        """The sum of these clients' shares: a share of the sum of their counts."""
-        return np.asarray(self.rows(ids).sum(axis=0) % MODULUS)
+        """The sum of these clients' shares, (primes, classes): a share of the sum of their counts."""
+        return np.asarray(self.rows(ids).sum(axis=1) % np.array(self._terms.primes)[:, None])
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("shares are never pickled")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from callup.core.errors import InputError
 from callup.core.index import as_ids
+from callup.privacy.field import PRIMES, cap
 from callup.privacy.packing import Packing
 from callup.privacy.wire import Message
 
@@ -21,7 +22,8 @@ class Terms:
     """Which clients, how many classes, which key. A new key means new terms, and shares made for the old are refused.
 
     minimum: with fewer clients than this nothing is computed. seal: the selector's sealing key, or nothing where
-    clients reach the selector without passing through the server.
+    clients reach the selector without passing through the server. wide: numbers are kept modulo two primes instead of
+    one, at twice the cost: for clients with more than 4,093 samples.
     """
 
     key: str
@@ -29,9 +31,19 @@ class Terms:
     roster: tuple[int, ...]
     minimum: int
     seal: str = ""
+    wide: bool = False
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        return PRIMES if self.wide else PRIMES[:1]
+
+    @property
+    def cap(self) -> int:
+        """The most samples that one client may hold."""
+        return cap(self.primes)
 
     @classmethod
-    def fresh(cls, classes: int, roster: Iterable[int], minimum: int, seal: str = "") -> Terms:
+    def fresh(cls, classes: int, roster: Iterable[int], minimum: int, seal: str = "", wide: bool = False) -> Terms:
         Packing(classes)
         ids = tuple(sorted(set(as_ids(roster).tolist())))
         if len(ids) > MOST_CLIENTS:
@@ -39,7 +51,7 @@ class Terms:
                 f"inner products are computed for up to {MOST_CLIENTS:,} clients, this federation has {len(ids):,}: "
                 f"the work grows with the square; use the mode dp"
             )
-        made = cls(secrets.token_hex(16), classes, ids, minimum, seal)
+        made = cls(secrets.token_hex(16), classes, ids, minimum, seal, wide)
         made.check_cohort(ids)
         return made
 
@@ -68,8 +80,10 @@ class Terms:
         message = Message.decode(data, "terms")
         roster = tuple(sorted(message.numbers("roster")))
         classes, minimum = message.number("classes"), message.number("minimum")
-        return cls(message.word("key"), classes, roster, minimum, message.word("seal"))
+        return cls(
+            message.word("key"), classes, roster, minimum, message.word("seal"), message.facts.get("wide") is True
+        )
 
     def for_client(self) -> Terms:
         """Without the roster, which clients need not know."""
-        return Terms(self.key, self.classes, (), 0, self.seal)
+        return Terms(self.key, self.classes, (), 0, self.seal, self.wide)
