@@ -50,7 +50,10 @@ def some_of(clients: Clients, seed: int) -> Clients:
 
 
 def _from_csv(path: Path, text: str) -> Clients:
-    lines = [line for line in csv.reader(text.splitlines()) if line]
+    try:
+        lines = [line for line in csv.reader(text.splitlines()) if line]
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV: {error}") from error
     if len(lines) < 2 or lines[0][0].strip() != "client" or len(lines[0]) < 3:
         raise InputError(f"{path}: the first line must be client,CLASS,CLASS,... and one line for each client follow")
     rows = []
@@ -69,7 +72,7 @@ def _from_json(path: Path, text: str) -> Clients:
     try:
         found = json.loads(text)
         ids, counts = found["ids"], found["label_counts"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: expected an object with ids and label_counts") from error
     try:
         return Clients(ids, label_counts=counts)
