@@ -10,7 +10,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg
 
 from callup import stream
-from callup.core.errors import InputError
+from callup.core.errors import InputError, UsageError
 from callup.flower import LocalGrid, Selecting, answer
 from callup.flower.local import server_task
 from callup.flower.sharing import collect, share
@@ -104,6 +104,25 @@ def test_a_client_that_was_told_another_key_sends_nothing(tmp_path):
     grid = LocalGrid(sharing_app(tmp_path, pin="00" * 32), CLIENTS, seed=1)
     with server_task(), pytest.raises(InputError, match="statistics of 0 clients together are not computed"):
         collect(grid, server, seconds=5)
+
+
+@pytest.mark.parametrize("pin", [None, "", 7])
+def test_a_client_must_know_the_selectors_key(tmp_path, pin):
+    with pytest.raises(UsageError, match="share needs pinned"):
+        sharing_app(tmp_path, pin)
+
+
+def test_shares_that_are_not_sealed_are_not_sent(tmp_path):
+    selector = SelectorParty("fed-cbs", CLASSES, range(CLIENTS), SEED, 2, sealed=False)
+    server = ServerParty("fed-cbs", selector.answer)
+    grid = LocalGrid(sharing_app(tmp_path, pin="00" * 32), CLIENTS, seed=1)
+    with server_task(), pytest.raises(InputError, match="statistics of 0 clients"):
+        collect(grid, server, seconds=5)
+
+
+def test_a_misspelt_setting_of_share_is_named(tmp_path):
+    with pytest.raises(UsageError, match="share has no parameter 'epsilom'; did you mean 'epsilon'"):
+        sharing_app(tmp_path, "00" * 32, epsilom=1.0)
 
 
 def test_too_few_nodes_fail(tmp_path):

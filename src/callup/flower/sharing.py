@@ -1,6 +1,6 @@
 """Shares of label counts through Flower: the server collects what it cannot read and passes on what it cannot open.
 
-client:   callup.flower.sharing.share(app, label_counts=lambda context: counts, epsilon=1.0, ledger=..., version="1")
+client:   callup.flower.sharing.share(app, label_counts=..., pinned=key, epsilon=1.0, ledger=..., version="1")
 server:   party = ServerParty("fed-cbs", exchange)            # the way to the selector's own process
           callup.flower.sharing.collect(grid, party)
           Selecting(FedAvg(), party.selector, k=10).start(grid, ...)
@@ -21,6 +21,7 @@ from flwr.common import log
 from flwr.serverapp import Grid
 
 from callup.core.errors import InputError, UsageError
+from callup.core.spec import build
 from callup.flower import wire
 from callup.flower.exchange import listen, push, reason_of
 from callup.flower.greeting import Acquaintances
@@ -38,10 +39,11 @@ class Joining:
     """How a client takes part: what it counts, and what it decides about noise and the selector's key."""
 
     label_counts: Callable[[Context], Any]
+    pinned: str
+    """The selector's key. Both shares pass through the server here: sealed to its own key it could read the two."""
     epsilon: float | None = None
     ledger: Callable[[Context], Ledger] | None = None
     version: str = ""
-    pinned: str | None = None
 
     def answer(self, note: ConfigRecord, context: Context) -> ConfigRecord:
         terms, client = note.get(_TERMS), note.get(_CLIENT)
@@ -70,9 +72,12 @@ def share(app: ClientApp, **how: Any) -> ClientApp:
     """Makes the app split its label counts between server and selector when asked; see `Joining` for the settings."""
     if isinstance(app, SharingApp):
         raise UsageError("share was called twice on one app")
+    if not isinstance(how.get("pinned"), str) or not how["pinned"]:
+        raise UsageError("share needs pinned, the selector's key as its operator told you; the server must not name it")
+    joining = build(Joining, "share", how)
     app.__class__ = type("SharingApp", (SharingApp, type(app)), {})
     made: Any = app
-    made.joining = Joining(**how)
+    made.joining = joining
     return app
 
 

@@ -6,6 +6,7 @@ secured channels.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import socketserver
 import struct
@@ -16,10 +17,11 @@ from callup.privacy.wire import Message
 
 _LENGTH = struct.Struct("<Q")
 _LARGEST = 1 << 31
+_PATIENCE = 60.0
 Address = tuple[str, int]
 
 
-def exchange(address: Address, data: bytes, timeout: float = 60.0) -> bytes:
+def exchange(address: Address, data: bytes, timeout: float = _PATIENCE) -> bytes:
     """Sends one message and returns the answer; a refusal comes back as the error it was."""
     try:
         with socket.create_connection(address, timeout) as line:
@@ -51,11 +53,13 @@ class _Handler(socketserver.BaseRequestHandler):
     server: Listener
 
     def handle(self) -> None:
-        try:
-            answer = self.server.answer(_receive(self.request))
-        except CallupError as error:
-            answer = Message("refused", {"reason": str(error)}).encode()
-        self.request.sendall(_LENGTH.pack(len(answer)) + answer)
+        self.request.settimeout(_PATIENCE)  # who says nothing does not keep the others waiting for ever
+        with contextlib.suppress(OSError):  # a line that was cut is the other side's to notice
+            try:
+                answer = self.server.answer(_receive(self.request))
+            except CallupError as error:
+                answer = Message("refused", {"reason": str(error)}).encode()
+            self.request.sendall(_LENGTH.pack(len(answer)) + answer)
 
 
 def _receive(line: socket.socket) -> bytes:

@@ -80,16 +80,16 @@ class Message:
 
 
 def _head(data: bytes) -> Mapping[str, Any]:
+    if len(data) < _HEAD.size:
+        raise InputError("expected a message, got something shorter than any")
+    magic, length, digest = _HEAD.unpack_from(data)
+    if magic != _MAGIC or digest != _digest(data[_HEAD.size :]):
+        raise InputError("a message is damaged, cut off, or none at all")
     try:
-        magic, length, digest = _HEAD.unpack_from(data)
-        if magic != _MAGIC or digest != _digest(data[_HEAD.size :]):
-            raise InputError("a message is damaged, cut off, or none at all")
         head = json.loads(data[_HEAD.size : _HEAD.size + length])
         return {name: head[name] for name in ("kind", "facts", "blobs")}
-    except (struct.error, ValueError, KeyError, TypeError) as error:
-        raise (
-            error if isinstance(error, InputError) else InputError("expected a message, got something else")
-        ) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError("a message has a head that cannot be read") from error
 
 
 def _digest(body: bytes) -> bytes:
