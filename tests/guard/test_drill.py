@@ -42,16 +42,15 @@ HARDEST = {
 FASTER = {"nccb": "nccb:steps=20,width=16", "fedcor": "fedcor:steps=5"}
 
 
-@pytest.mark.parametrize("card", SELECTORS.cards(), ids=lambda card: card.name)
-def test_a_fifth_of_liars_stay_within_the_bound(card: object) -> None:
-    name = card.name  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", [card.name for card in SELECTORS.cards()])
+def test_a_fifth_of_liars_stay_within_the_bound(name: str) -> None:
+    selector = SELECTORS.make(name)
+    promised = 0.2 if selector.card.takes_everyone else 0.2 * max(1.5, selector.favour)
     seen = drill(FASTER.get(name, name), HARDEST.get(name, "inflated-loss"), "on", rounds=100)
     assert seen.liars == 0.2
-    assert seen.bound is not None
-    assert seen.places <= seen.bound
+    assert seen.bound == pytest.approx(promised)
+    assert seen.places <= promised
     assert seen.beyond == 0
-    widened = name in ("fedacs", "fedemd")
-    assert widened or seen.places <= 0.3
 
 
 @pytest.mark.parametrize("lie", ["inflated-loss", "mimic", "replayed-update"])
@@ -94,4 +93,4 @@ def test_nobody_honest_is_ever_caught(name: str) -> None:
 
 def test_the_same_seed_gives_the_same_drill() -> None:
     assert drill("oort", "mimic", "on", rounds=20) == drill("oort", "mimic", "on", rounds=20)
-    assert drill("oort", "mimic", "on", rounds=20) != drill("oort", "mimic", "on", rounds=20, seed=1)
+    assert len({drill("oort", "mimic", "on", rounds=20, seed=seed) for seed in range(4)}) > 1
