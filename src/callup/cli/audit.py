@@ -51,11 +51,14 @@ def audit(
 
     if what != "privacy":
         raise UsageError(f"there is no audit '{what}'{suggest(what, ['privacy'])}")
-    modes = [parse_mode(spec) for spec in mode or _MODES]
+    configured = None
     if federation is not None:
-        clients = read_federation(federation)
+        clients, configured = read_federation(federation)
     else:
         clients = simulated_federation(partition, samples, classes, seed)
+    # A run is audited under its own mode, and under the others to compare with.
+    modes = [parse_mode(spec) for spec in mode or (configured or _MODES[0], *_MODES)]
+    modes = list({m.spec: m for m in modes}.values())
     if "label_counts" not in clients:
         raise InputError(f"{federation} holds no label counts to audit")
     clients = some_of(clients, seed)

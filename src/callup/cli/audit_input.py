@@ -18,19 +18,23 @@ _MOST_BYTES = 100_000_000
 _MOST_CLIENTS = 1000
 
 
-def read_federation(path: Path) -> Clients:
-    """A run's folder; CSV with a column `client` and one for each class; or JSON with `ids` and `label_counts`."""
+def read_federation(path: Path) -> tuple[Clients, str | None]:
+    """The clients, and the privacy mode of the run where it is one.
+
+    A run's folder; CSV with a column `client` and one for each class; or JSON with `ids` and `label_counts`.
+    """
     if path.is_dir():
         from callup.simulation.store import load_run
 
-        return load_run(path).clients
+        run = load_run(path)
+        return run.clients, str(run.settings.get("privacy", "plain"))
     if path.exists() and path.stat().st_size > _MOST_BYTES:
         raise InputError(f"{path} is larger than {_MOST_BYTES // 10**6} MB, which label counts never are")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text") from error
-    return _from_json(path, text) if path.suffix == ".json" else _from_csv(path, text)
+    return _from_json(path, text) if path.suffix == ".json" else _from_csv(path, text), None
 
 
 def simulated_federation(partition: str, samples: int, classes: int, seed: int) -> Clients:
