@@ -35,7 +35,13 @@ def audit(
     mode: Annotated[
         list[str] | None, typer.Option("--mode", help="A mode such as shared+dp:epsilon=0.5; may be repeated.")
     ] = None,
-    known: Annotated[str, typer.Option(help="How many clients a curious selector knows, e.g. 1,3,9.")] = "1,3,9",
+    known: Annotated[
+        str | None,
+        typer.Option(
+            help="How many clients a curious selector knows, e.g. 1,3,9.",
+            show_default="1, 3 and one less than there are classes",
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds that a curious server watches; 0: none.")] = 300,
     k: Annotated[int, typer.Option(min=1, help="Clients picked in a round.")] = 10,
     seed: Annotated[int, typer.Option(help="The seed.")] = 0,
@@ -63,7 +69,9 @@ def audit(
         raise InputError(f"{federation} holds no label counts to audit")
     clients = some_of(clients, seed)
     count = len(clients)
-    few = [n for n in _numbers(known) if n < count]
+    enough = clients.all("label_counts").shape[1] - 1  # with the sizes as many equations as there are classes
+    few = [n for n in ([1, 3, enough] if known is None else _numbers(known)) if n < count]
+    few = sorted(set(few))
     found = attack(clients, [m.spec for m in modes], seed, few, min(k, count), rounds)
     out.write_text(str(picture(found)), encoding="utf-8")
     promises = [claims(m) for m in modes]
