@@ -46,6 +46,7 @@ def test_rows_keep_their_direction() -> None:
 
 def test_lengths_do_not_overflow() -> None:
     assert lengths(np.array([[3e200, 4e200], [0.0, 0.0]])) == pytest.approx([5e200, 0])
+    assert lengths(np.ones((5, 600_000), np.float32)) == pytest.approx(np.sqrt(600_000))  # more than one block
 
 
 def test_claims_above_ten_medians_are_scaled_down_with_their_histograms() -> None:

@@ -58,7 +58,8 @@ class Memory:
 
     def looks(self, replies: Replies, clients: Clients | None, key: int) -> Looks:
         """All that the review needs to know of these replies."""
-        ids, updates = replies.ids, np.nan_to_num(replies.updates, nan=0.0, posinf=0.0, neginf=0.0)
+        ids, updates = replies.ids, replies.updates  # an array of its own, so that it may be cleaned in place
+        np.nan_to_num(updates, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
         length = lengths(updates)
         known = self._known("update", ids, length)
         known = known[known > 0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 _NORMAL = 1.4826  # the median absolute deviation of a normal law, times this, is its standard deviation
+_BLOCK = 1 << 20  # numbers at a time: models are long, and float64 takes twice their room
 _FEW = 3  # values: below that there is no telling who is odd
 
 
@@ -38,10 +39,14 @@ def clipped(values: np.ndarray, known: np.ndarray, reach: float) -> np.ndarray:
 
 def lengths(rows: np.ndarray) -> np.ndarray:
     """The length of each row, also where squares would leave the range of numbers."""
-    wide = np.asarray(rows, np.float64)
-    largest = np.abs(wide).max(axis=1, initial=0.0)
-    scale = np.where(largest > 0, largest, 1.0)
-    return np.asarray(scale * np.sqrt(np.square(wide / scale[:, None]).sum(axis=1)))
+    out = np.empty(len(rows))
+    step = max(1, _BLOCK // max(rows.shape[1], 1))
+    for at in range(0, len(rows), step):
+        wide = np.asarray(rows[at : at + step], np.float64)
+        largest = np.abs(wide).max(axis=1, initial=0.0)
+        scale = np.where(largest > 0, largest, 1.0)
+        out[at : at + step] = scale * np.sqrt(np.square(wide / scale[:, None]).sum(axis=1))
+    return out
 
 
 def shortened(rows: np.ndarray, known: np.ndarray, reach: float) -> np.ndarray:
