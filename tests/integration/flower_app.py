@@ -107,7 +107,15 @@ def answering_app(*mods: Mod) -> ClientApp:
 def held_out() -> callup.flower.Validation:
     x, y = zip(*(data(100 + client) for client in range(CLASSES)), strict=True)
     inputs, labels = np.concatenate(x), np.concatenate(y)
-    return callup.flower.Validation(lambda arrays: scores(arrays, inputs), labels)
+
+    def class_gradients(arrays: ArrayRecord) -> np.ndarray:
+        error = scores(arrays, inputs)
+        error = np.exp(error - error.max(axis=1, keepdims=True))
+        error /= error.sum(axis=1, keepdims=True)
+        error[np.arange(len(labels)), labels] -= 1
+        return np.array([np.square(error[labels == label].mean(axis=0)).mean() for label in range(CLASSES)])
+
+    return callup.flower.Validation(lambda arrays: scores(arrays, inputs), labels, class_gradients)
 
 
 def addressed(grid: callup.flower.LocalGrid, kind: str = "train") -> list[int]:

@@ -200,7 +200,7 @@ def test_a_method_that_needs_nothing_needs_nothing_of_the_client_app() -> None:
         ("oort", "loss_rms", "callup.flower.answer(app, num_examples=lambda context: ...)"),
         ("shapley", "contribution", "validation=callup.flower.Validation(logits, labels)"),
         ("fedcm-ucb", "kept", 'filter="fedca"'),
-        ("fed-cucb", "class_gradients", "does not supply it"),
+        ("fed-cucb", "class_gradients", "Validation(logits, labels, class_gradients)"),
     ],
 )
 def test_a_missing_handler_stops_the_run_at_once_and_says_what_to_add(selector: str, field: str, line: str) -> None:

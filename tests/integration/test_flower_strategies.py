@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable
+from typing import Any
 
 import flower_app
 import numpy as np
@@ -14,6 +17,7 @@ from flwr.clientapp.mod import adaptiveclipping_mod, fixedclipping_mod
 from flwr.serverapp import strategy as stock
 from flwr.serverapp.strategy import FedAvg, Strategy
 
+import callup
 from callup.core.errors import ContractError, UsageError
 from callup.flower import LocalGrid, Selecting
 from callup.flower.local import server_task
@@ -71,6 +75,31 @@ def test_the_chosen_are_addressed_and_nobody_else(name: str, selector: str) -> N
     assert all(np.isfinite(array.numpy()).all() for array in result.arrays.values())
     assert any((result.arrays[key].numpy() != flower_app.model()[key].numpy()).any() for key in result.arrays)
     assert {key: value for key, value in vars(strategy).items() if key.startswith(("fraction", "min_"))} == before
+
+
+@pytest.mark.parametrize("name", [card.name for card in callup.selectors()])
+def test_every_selector_plays_also_after_a_round_in_which_nobody_replied(name: str) -> None:
+    needs = callup.selector(name).needs.names("server")
+    options: dict[str, Any] = {"filter": "cmfl"} if "kept" in needs else {}
+    if {"contribution", "class_gradients"} & set(needs):
+        options["validation"] = flower_app.held_out()
+    mute = [True]
+    grid = LocalGrid(
+        flower_app.answering_app(),
+        NODES,
+        delay=lambda node, message: math.inf if mute[0] and message.metadata.message_type == "train" else 0.0,
+    )
+    selecting = Selecting(FedAvg(fraction_evaluate=0.0), name, k=K, seed=3, deadline=0.1, **options)
+
+    def evaluate(index: int, arrays: ArrayRecord) -> None:
+        mute[0] = index == 0
+        time.sleep(0.15)  # until patience with those who did not reply is over
+
+    with server_task():
+        selecting.start(grid, flower_app.model(), num_rounds=3, evaluate_fn=evaluate)
+    used = [len(record["used"]) for record in selecting.history]
+    assert used[0] == 0
+    assert min(used[1:]) >= 1
 
 
 def test_a_strategy_with_a_start_of_its_own_choice_of_rounds_may_drive() -> None:

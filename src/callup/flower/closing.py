@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from logging import WARNING
 
 import numpy as np
@@ -26,7 +27,7 @@ def close(session: Session, called: Called, story: Story) -> Averaged:
     used = called.close()
     refused = session.watch.inspect(as_replies(used, called.vector), called.everything)
     called.failed |= refused
-    used = [reply for reply in used if reply.client not in refused]
+    used = _with_class_gradients(session, called, [reply for reply in used if reply.client not in refused])
     _account(session, called)
     quorum = session.options.quorum
     if len(used) < quorum:
@@ -35,6 +36,22 @@ def close(session: Session, called: Called, story: Story) -> Averaged:
         called.failed |= {reply.client: "round abandoned" for reply in used}
         used = []
     return _learned(session, called, used, story)
+
+
+def _with_class_gradients(session: Session, called: Called, used: list[GoodReply]) -> list[GoodReply]:
+    """Replies with what the server measures of each model on its own, where the selector asked for it."""
+    measure = session.judge.class_gradients
+    if measure is None or not any(ask.signal.name == "class_gradients" for ask in session.crew.asks or ()):
+        return used
+    measured = []
+    for reply in used:
+        assert reply.model is not None  # kept for this
+        row = np.ravel(np.asarray(measure(shaped(reply.model, called.start)), np.float64))
+        if np.isfinite(row).all() and (row >= 0).all():
+            measured.append(replace(reply, signals={**reply.signals, "class_gradients": row}))
+        else:
+            called.failed[reply.client] = "its class gradients are not finite"
+    return measured
 
 
 def _account(session: Session, called: Called) -> None:
@@ -57,7 +74,7 @@ def _learned(session: Session, called: Called, used: list[GoodReply], story: Sto
     asks = session.crew.asks or []
     replies = as_replies(used, called.vector)
     keep, facts = session.judge.judge(story.index, replies, called.selection, called.everything, called.start, asks)
-    declared = {a.signal.name for a in asks if a.time == "reply"}
+    declared = {a.signal.name for a in asks if a.time in ("reply", "server")}
     signals = {
         name: session.watch.heard(name, replies.ids, value)
         for name, value in replies.signals.items()

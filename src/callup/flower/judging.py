@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from flwr.app import ArrayRecord
@@ -51,7 +51,18 @@ class Judge:
     def served(self) -> set[str]:
         """Facts that the server works out by itself."""
         facts = {"kept"} if self.filter is not None else set()
+        if self.class_gradients is not None:
+            facts.add("class_gradients")
         return facts | ({"contribution"} if self.validation is not None else set())
+
+    @property
+    def classes(self) -> int | None:
+        """As far as the held-out data tell."""
+        return int(np.max(self.validation.labels)) + 1 if isinstance(self.validation, Validation) else None
+
+    @property
+    def class_gradients(self) -> Callable[[ArrayRecord], np.ndarray] | None:
+        return self.validation.class_gradients if isinstance(self.validation, Validation) else None
 
     @property
     def needs_models(self) -> bool:

@@ -56,7 +56,7 @@ class Recorder:
     def _resumed(
         self, journal: Journal, folder: Path, session: Session, result: Result
     ) -> tuple[ArrayRecord, int] | None:
-        found = journal.resume()
+        found = journal.resume(gaps=True)
         for note in found.notes:
             log(WARNING, "callup: %s", note)
         if not found.entries:

@@ -61,7 +61,7 @@ class Session:
 
     def keeps_models(self) -> bool:
         """Whether anybody beside the strategy looks at local models; if not, they need no room."""
-        asked = any(ask.signal.name in ("update", "contribution") for ask in self.crew.asks or ())
+        asked = any(ask.signal.name in ("update", "contribution", "class_gradients") for ask in self.crew.asks or ())
         return not self.trees and (asked or self.judge.needs_models or self.watch.guard is not None)
 
     def least(self) -> int:
@@ -79,7 +79,7 @@ class Session:
         check_size(self.selector, len(muster.clients))
         check_options(self.crew.asks or ())
         counts = muster.clients.columns.get("label_counts")
-        plan = Plan(self.options.k, self.rounds, None if counts is None else counts.shape[1])
+        plan = Plan(self.options.k, self.rounds, self.judge.classes if counts is None else counts.shape[1])
         self.watch.start(muster.everything, plan)
         self.visible = self.watch.believed(muster.clients)
         self.selector.start(self.visible, plan, stream(self.options.seed, "start", "selector"))

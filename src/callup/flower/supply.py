@@ -50,8 +50,8 @@ def _remedy(asks: tuple[Ask, ...]) -> str:
         return "Give the server data to judge by: Selecting(..., validation=callup.flower.Validation(logits, labels))"
     if first.signal.name == "kept":
         return 'Choose a filter: Selecting(..., filter="fedca", validation=...) or filter="cmfl"'
-    if first.signal.times == ("server",):
-        return "It is worked out at the server, and the Flower adapter does not supply it"
+    if first.signal.name == "class_gradients":
+        return "Measure them at the server: validation=callup.flower.Validation(logits, labels, class_gradients)"
     takes = "context" if first.time == "profile" else "arrays, context"
     return f"Add to the client app: callup.flower.answer(app, {first.signal.name}=lambda {takes}: ...)"
 

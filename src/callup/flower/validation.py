@@ -31,6 +31,8 @@ class Validation:
     logits: Callable[[ArrayRecord], np.ndarray]
     """From a model to (samples, classes)."""
     labels: np.ndarray
+    class_gradients: Callable[[ArrayRecord], np.ndarray] | None = None
+    """From a model to one number for each class: the mean squared gradient on held-out samples of it. For fed-cucb."""
 
     def bench(self, replies: Replies, like: ArrayRecord, combine: Combine) -> Workbench:
         labels = np.asarray(self.labels)
