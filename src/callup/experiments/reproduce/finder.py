@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callup.core.errors import InputError, suggest
-from callup.experiments.reproduce.tables import Table, read_table
+from callup.experiments.reproduce.reading import read_table
+from callup.experiments.reproduce.tables import Table
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
