@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def _peers(result: dict[str, Any]) -> list[str]:
         lines += [f"### {title}", "", "| simulator | ms a round | x Callup | aim | threads | start-up, s |"]
         lines += ["|---|--:|--:|--:|--:|--:|"]
         lines += [_peer(row) for row in rows]
-        ours = next(row["ms"] for row in rows if row["name"] == "Callup")
+        ours = next((row["ms"] for row in rows if row["name"] == "Callup"), math.nan)  # it may have failed
         aim = f", aim at most {FLOORS[work]:g} times" if work in FLOORS else ""
         mark = _mark(ours / floor <= FLOORS[work]) if work in FLOORS else ""
         told = f"The products of a round alone take {floor:.1f} ms at the speed of all cores; Callup takes"
@@ -94,10 +95,10 @@ def _peers(result: dict[str, Any]) -> list[str]:
 
 
 def _peer(row: dict[str, Any]) -> str:
-    aim = AIMS.get((row["work"], row["name"]))
-    shown = "" if aim is None else f"{aim:g}{_mark(row['times_callup'] >= aim)}"
+    aim, times = AIMS.get((row["work"], row["name"])), row["times_callup"] or math.nan
+    shown = "" if aim is None else f"{aim:g}{_mark(times >= aim)}"
     return (
-        f"| {row['name']} ({row['version']}) | {row['ms']:,.1f} | {row['times_callup']:.2f} | {shown} | "
+        f"| {row['name']} ({row['version']}) | {row['ms']:,.1f} | {times:.2f} | {shown} | "
         f"{row['threads']} | {row['start_up_s']:.1f} |"
     )
 
