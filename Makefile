@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check bench bench-peers bench-select docs golden pictures clean
+.PHONY: help race test check battery bench bench-select docs golden pictures clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,6 +22,7 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python benchmarks/performance_page.py --check
 
 docs: $(VENV)/.light ## write the method table and the method pages
 	$(BIN)/python docs/generate.py
@@ -29,16 +30,21 @@ docs: $(VENV)/.light ## write the method table and the method pages
 golden: $(VENV)/.dev ## write the golden selection digests anew; a changed line needs a reason in the changelog
 	$(BIN)/python -m callup.testing.digests > golden.json && mv golden.json src/callup/testing/golden.json
 
-bench: $(VENV)/.dev ## time the backends against each other and a plain torch loop
-	$(BIN)/python benchmarks/backends.py
-	$(BIN)/python benchmarks/cnn.py
-
-bench-peers: $(VENV)/.dev ## time Callup against torch, pfl, FedJAX and Flower's engine (wants a quiet machine)
-	$(BIN)/python benchmarks/peers.py
+bench: $(VENV)/.dev ## measure everything, peers too, write docs/performance.md (20 minutes, wants a quiet machine)
+	$(BIN)/python benchmarks/everything.py
 
 bench-select: $(VENV)/.dev ## time every selector at up to a million clients, write docs/performance-selection.md
 	$(BIN)/python benchmarks/selection.py --growth
+	$(BIN)/python benchmarks/performance_page.py
 	$(BIN)/python -m pytest -q -m timed
+
+battery: $(VENV)/.dev ## the long reliability battery: kills, liars, load, 100,000 steps of good and bad input (hours)
+	$(BIN)/python battery/crash.py --out battery/results/crash.json
+	$(BIN)/python battery/load.py --out battery/results/load.json
+	$(BIN)/python battery/adversaries.py
+	$(BIN)/python battery/guard_cost.py --seeds 5
+	CALLUP_STEPS=100000 $(BIN)/python -m pytest -q -s --timeout 0 tests/integration/test_state_machine.py
+	$(BIN)/python battery/adversaries_page.py
 
 pictures: $(VENV)/.light ## draw the documentation's pictures from real runs (half a minute)
 	$(BIN)/callup race --out runs/pictures --force --scenario skewed

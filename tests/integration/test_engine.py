@@ -299,3 +299,9 @@ def test_a_selector_that_needs_what_the_mode_hides_is_refused_at_the_start() -> 
         Engine(settings(**{**SMALL, "selector": "balanced"}, privacy="shared"))
     with pytest.raises(UsageError, match="unknown privacy mode 'dpp'"):
         settings(**SMALL, privacy="dpp")
+
+
+def test_fedacs_calls_the_same_clients_when_they_score_themselves() -> None:
+    world = {**SMALL, "rounds": 6}
+    server, client = (play(**world, selector=f"fedacs:insight={by}") for by in ("gradient", "skewness"))
+    assert [r.asked for r in server.history] == [r.asked for r in client.history]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from callup.analytics import skewness
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.signals import Ask
@@ -34,7 +35,9 @@ class Collector:
 
     def __init__(self, world: World, asks: list[Ask], watch: Watch) -> None:
         self._world, self._watch = world, watch
-        self._wants = [a.signal.name for a in asks if a.time == "reply"]
+        self._told = [a.signal.name for a in asks if a.time == "reply"]
+        # A client works out its skewness from its own gradient and the mean, which the server announces.
+        self._wants = list(dict.fromkeys("gradient" if name == "skewness" else name for name in self._told))
         judged = any(a.signal.name == "class_gradients" for a in asks)
         self._auxiliary = auxiliary_set(world.validation) if judged else None
         self.participations = PerClient(0, np.int64)
@@ -65,12 +68,20 @@ class Collector:
         ledger.messages += 2 * len(ids) - int(silent.sum())
         ledger.bytes_down += round(len(ids) * world.megabytes * 1e6)
         ledger.bytes_up += round((~silent).sum() * upload * 1e6)
-        merged = _merge(parts, model)
+        merged = self._as_told(_merge(parts, model))
         ledger.local_steps += int(merged.local_steps.sum())
         used = np.concatenate([rows for rows, _ in parts]) if parts else np.empty(0, np.intp)
         awaited = good < needed and bool((silent | late).any()) and deadline < math.inf
         seconds = deadline if awaited else float(durations[used].max(initial=0.0))
         return Collected(merged, failed, seconds, good + len(waiting))
+
+    def _as_told(self, replies: Replies) -> Replies:
+        """The signals that the server hears: of a skewness worked out at the client, only the number."""
+        if "skewness" not in self._told or not len(replies.ids):
+            return replies
+        far = -skewness.rewards(replies.signals["gradient"])
+        told = {name: far if name == "skewness" else replies.signals[name] for name in self._told}
+        return replace(replies, signals=told)
 
     def _judge(self, index: int, replies: Replies) -> tuple[np.ndarray, dict[int, str]]:
         """A mask of the sound replies, and why the others are not."""

@@ -19,7 +19,10 @@ from callup.simulation.world import World
 _SUPPLIED: dict[Time, set[str]] = {
     "profile": {"num_examples", "latency", "features"},  # and the label statistics that the privacy mode offers
     "probe": {"loss", "batch_loss", "accuracy", "gradient"},
-    "reply": {"loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "local_steps", "duration"},
+    "reply": {
+        *("loss", "loss_rms", "accuracy", "train_loss", "gradient", "update", "skewness"),
+        *("local_steps", "duration"),
+    },
     "server": {"contribution", "class_gradients"},
 }
 _FORWARD_SHARE = 1 / 3  # of a training step: no backward pass
