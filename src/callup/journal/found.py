@@ -20,7 +20,7 @@ class Found:
     head: Entry = field(default_factory=lambda: Entry(0, {}))
     """What was known when the run began."""
     entries: list[Entry] = field(default_factory=list)
-    """Rounds 1, 2, ... as they were recorded."""
+    """Rounds 1, 2, ... as they were recorded; without those that could not be read, where gaps were asked for."""
     snapshot_round: int = 0
     """The round after which the newest sound snapshot was taken; 0 if there is none."""
     state: Arrays = field(default_factory=dict)
@@ -34,15 +34,13 @@ def check_schema(folder: Path, story: Story) -> None:
         raise InputError(f"{folder / NAME} has journal schema {found}, this version reads {SCHEMA}")
 
 
-def damage(story: Story) -> list[str]:
+def damage(story: Story, gaps: bool) -> list[str]:
     """What is wrong with a log, and what is done about it, a sentence each."""
     notes = []
     if story.torn:
         notes.append(f"the last {story.torn:,} bytes of the journal are no whole round and were cut off")
     if story.damaged or story.after:
-        lost = f"{story.damaged} damaged" if story.damaged else "missing"
-        notes.append(
-            f"the journal is sound up to round {len(story.entries)}; what follows it ({lost}, "
-            f"{len(story.after)} sound) was set aside as {NAME}.damaged-*"
-        )
+        what = f"the journal is sound up to round {len(story.entries)}; of what follows {len(story.after)} rounds are"
+        kept = "kept, the others are lost" if gaps else "sound too, but not a beginning"
+        notes.append(f"{what} {kept}; the damaged journal was set aside as {NAME}.damaged-*")
     return notes

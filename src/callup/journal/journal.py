@@ -22,7 +22,7 @@ from callup.journal.disk import NoRoom, private_folder
 from callup.journal.entries import Entry
 from callup.journal.found import SCHEMA, Found, check_schema, damage
 from callup.journal.lock import Lock
-from callup.journal.log import NAME, read_log
+from callup.journal.log import LOST, NAME, read_log
 from callup.journal.snapshots import newest, write_snapshot
 
 WhenFull = Literal["stop", "continue"]
@@ -74,21 +74,25 @@ class Journal:
         self._log = Log.begun(self.folder, Entry(0, {"schema": SCHEMA, **facts}))
         crash.point("journal-begun")
 
-    def resume(self, forget: bool = False) -> Found:
+    def resume(self, forget: bool = False, gaps: bool = False) -> Found:
         """Opens the log that is there, puts right what a crash left of it, and tells what there is to go on from.
 
-        `forget` sets the rounds after the newest snapshot aside, for those who cannot compute them again.
+        `forget` sets the rounds after the newest snapshot aside, for those who cannot compute them again. `gaps` is for
+        runtimes that never can: sound rounds after a damaged one are kept, and the damaged one is missing.
         """
         story = read_log(self.folder)
         check_schema(self.folder, story)
-        self.found.notes += damage(story)
+        self.found.notes += damage(story, gaps)
+        if gaps:
+            story.entries = story.bridged()
         snapshot = newest(self.folder, len(story.entries), self.found.notes)
         if forget:
             known = 0 if snapshot is None else snapshot.index
             self.found.notes.append(f"{len(story.entries) - known} rounds after round {known} were set aside")
             story.after, story.entries = story.entries[known:], story.entries[:known]
         self._log = Log.continued(self.folder, story)
-        self.found.head, self.found.entries = story.head, story.entries
+        self.found.head = story.head
+        self.found.entries = [entry for entry in story.entries if LOST not in entry.facts]
         if snapshot is not None:
             self.found.snapshot_round, self.found.state = snapshot.index, snapshot.arrays
         self._last = (self.found.snapshot_round, time.monotonic())

@@ -12,7 +12,10 @@ from callup.journal.entries import Entry, read_entry
 from callup.journal.frames import FIRST, frames
 
 NAME = "journal"
+LOST = "lost"
+"""The fact of an entry that stands for one that could not be read."""
 _MOST = 1 << 40
+_MISSING = 1000
 
 
 class HeadLost(InputError):
@@ -40,6 +43,14 @@ class Story:
     @property
     def whole(self) -> bool:
         return not (self.damaged or self.torn or self.after)
+
+    def bridged(self) -> list[Entry]:
+        """Every sound round up to the last one; between them, where one cannot be read, an entry that says so."""
+        sound = {entry.number: entry for entry in [*self.entries, *self.after]}
+        last = max(sound, default=0)
+        if last > len(sound) + self.damaged + _MISSING:
+            return self.entries  # a number of that size is damage too
+        return [sound.get(number, Entry(number, {LOST: True})) for number in range(1, last + 1)]
 
 
 def read_head(folder: Path) -> Entry:
