@@ -174,7 +174,7 @@ def test_a_pipe_or_a_device_is_not_waited_for(name: str, folder: Path, capsys: p
 
 
 @pytest.mark.parametrize(
-    "name", ["../outside", "/tmp/outside", "a/../../outside", "..", "", "a\0b", "a\nb", "\x1b[31ma"]
+    "name", ["../outside", "/tmp/outside", "a/../../outside", "..", "", "a\0b", "a\nb", "\x1b[31ma", "9" * 5000]
 )
 def test_names_of_runs_do_not_climb_out(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     race = tmp_path / "race"

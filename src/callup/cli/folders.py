@@ -144,7 +144,7 @@ def _index(path: Path) -> dict[str, Any] | None:
 
 def _inside(home: Path, name: object) -> bool:
     """A plain name below this folder: an index that came from elsewhere must not point out of it, by links neither."""
-    if not isinstance(name, str) or not name.isprintable() or ".." in Path(name).parts:
+    if not isinstance(name, str) or not name.isprintable() or len(name.encode()) > 200 or ".." in Path(name).parts:
         return False
     place = (home / name).resolve()
     return place != home and place.is_relative_to(home)
