@@ -142,14 +142,18 @@ def test_an_entry_with_sound_checksums_and_odd_contents(
     data: st.DataObject, original: dict[str, bytes], tmp_path: Path
 ) -> None:
     """As somebody would write it who knows the format: facts of any kind, arrays that do not fit."""
+    kinds = st.sampled_from(["float", "int", "bool", "long", "flat", "gone"])
+    names = st.sampled_from(["asked", "replied", "failed", "why", "kept", "signal duration", "signal loss_rms"])
+    facts = st.sampled_from(["wanted", "reasons", "dropped", "record", "weights"])
+    odd_facts, odd_arrays = data.draw(
+        st.tuples(st.dictionaries(facts, PLAIN, max_size=3), st.dictionaries(names, kinds, max_size=3))
+    )
     folder = laid_out(original, tmp_path)
     profiles = read_profiles(folder)
     entry = read_log(folder).entries[0]
-    for name in data.draw(st.lists(st.sampled_from(sorted(entry.facts)), max_size=3)):
-        entry.facts[name] = data.draw(PLAIN)
-    for name in data.draw(st.lists(st.sampled_from(sorted(entry.arrays)), max_size=3, unique=True)):
+    entry.facts.update(odd_facts)
+    for name, odd in odd_arrays.items():
         array = entry.arrays[name]
-        odd = data.draw(st.sampled_from(["float", "int", "bool", "long", "flat", "gone"]))
         if odd == "gone":
             del entry.arrays[name]
             continue
