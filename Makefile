@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check battery bench bench-select docs golden pictures clean
+.PHONY: help race test check battery bench bench-select flower-faults docs golden pictures clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ docs: $(VENV)/.light ## write the method table and the method pages
 
 golden: $(VENV)/.dev ## write the golden selection digests anew; a changed line needs a reason in the changelog
 	$(BIN)/python -m callup.testing.digests > golden.json && mv golden.json src/callup/testing/golden.json
+
+flower-faults: $(VENV)/.dev ## kill, delay and lie in a real Flower federation, write docs/flower-faults.md
+	$(BIN)/python scripts/flower/faults.py --out docs/flower-faults.md
 
 bench: $(VENV)/.dev ## measure everything, peers too, write docs/performance.md (20 minutes, wants a quiet machine)
 	$(BIN)/python benchmarks/everything.py

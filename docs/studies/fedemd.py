@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from callup.aggregation.contribution import Measure
 from callup.report.curves import Curve
 from callup.report.lines import line_chart
 from callup.report.standalone import standalone
 from callup.report.styles import style
 from callup.selectors.fedemd import FedEmd
-from callup.simulation.contribution import Measure
 from callup.simulation.maverick_study import Worth, maverick_calls, maverick_study
 
 HERE = Path(__file__).resolve().parent

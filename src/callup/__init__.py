@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from callup import testing
+    from callup import flower, testing
     from callup.api import selector, selectors, simulate
     from callup.core.clients import Clients
     from callup.core.randomness import stream
@@ -22,6 +22,7 @@ __all__ = [
     "Round",
     "Selection",
     "Selector",
+    "flower",
     "selector",
     "selectors",
     "simulate",
@@ -46,7 +47,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in ("selectors", "testing"):
+    if name in ("flower", "selectors", "testing"):
         return importlib.import_module(f"callup.{name}")
     raise AttributeError(f"module 'callup' has no attribute '{name}'")
 

@@ -17,6 +17,7 @@ PUBLIC = [
     "Round",
     "Selection",
     "Selector",
+    "flower",
     "selector",
     "selectors",
     "simulate",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from callup.aggregation.contribution import Measure
 from callup.selectors.fedemd import FedEmd
 from callup.simulation.audit import contributions
-from callup.simulation.contribution import Measure
 from callup.simulation.engine import Engine
 from callup.simulation.maverick_study import maverick_calls, maverick_study
 from callup.simulation.settings import settings

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from callup.aggregation.contribution import Measure, measure_of, server_signals
 from callup.analytics import shapley
 from callup.analytics.game import Game
 from callup.core.errors import UsageError
 from callup.core.randomness import stream
 from callup.core.signals import Needs
 from callup.core.types import Replies
-from callup.simulation.contribution import Measure, measure_of, server_signals
 
 # Of any group of three replies: validation loss, and accuracy the other way round.
 LOSS = {"": 2.0, "0": 1.0, "1": 1.5, "2": 2.5, "01": 0.5, "02": 1.2, "12": 1.8, "012": 0.8}

@@ -32,6 +32,7 @@ def resume(
     from callup.cli.folders import read_plan
     from callup.core.types import check_k
     from callup.experiments.grid import Cell
+    from callup.journal.log import NAME, read_head
     from callup.simulation.recorder import Recording, finished
     from callup.simulation.settings import read_settings
 
@@ -47,6 +48,8 @@ def resume(
         return
     if not (folder / "config.toml").exists():
         raise InputError(f"{folder} is not a run: config.toml is missing")
+    if (folder / NAME).exists() and read_head(folder).facts.get("runtime") == "flower":
+        raise UsageError(f"{folder} is a run of Flower; go on with: flwr run . --run-config 'resume=true'")
     settings = read_settings(folder / "config.toml")
     home = folder.resolve()
     if finished(folder, settings) is not None:

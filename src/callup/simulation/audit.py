@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from callup.aggregation.contribution import Measure
 from callup.aggregation.workbench import ModelBench
 from callup.analytics.shapley import relative
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.randomness import stream
 from callup.core.types import Replies
-from callup.simulation.contribution import Measure
 from callup.simulation.engine import Engine
 from callup.simulation.run import Run
 from callup.simulation.settings import Settings

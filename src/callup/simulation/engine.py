@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from callup.aggregation.contribution import server_signals
 from callup.aggregation.workbench import ModelBench
 from callup.analytics.overcommit import cautious_dropout, smallest_ask
 from callup.analytics.qcid import qcid
@@ -24,7 +25,6 @@ from callup.core.verify import check_size, kept
 from callup.journal import crash
 from callup.journal.turns import Turn, digest
 from callup.simulation.collect import Collector
-from callup.simulation.contribution import server_signals
 from callup.simulation.run import Ledger, RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.settings import settings as make_settings

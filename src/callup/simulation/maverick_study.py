@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from callup.aggregation.contribution import Measure
 from callup.core.randomness import stream
 from callup.core.types import Feedback, Plan, Round
 from callup.selectors.fedemd import FedEmd
 from callup.simulation.audit import Auditor
-from callup.simulation.contribution import Measure
 from callup.simulation.engine import Engine
 from callup.simulation.settings import settings
 from callup.simulation.world import World

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from callup.aggregation.contribution import measure_of
 from callup.core.errors import ContractError, MissingSignal
 from callup.core.index import Ids
 from callup.core.selector import Selector
 from callup.core.signals import Ask, Time, signal
 from callup.privacy.modes import LABELS, parse_mode
-from callup.simulation.contribution import measure_of
 from callup.simulation.run import Ledger
 from callup.simulation.watch import Watch
 from callup.simulation.world import World
