@@ -111,7 +111,7 @@ def played(index: int, facts: Mapping[str, Any], arrays: Arrays, profile: Client
             failed=dict(zip(failed, map(str, reasons), strict=True)),
             probed={n: (ids, arrays[f"probe {n}"]) for n, ids in probed.items() if f"probe {n}" in arrays},
             weights=facts.get("weights"),
-            dropped=tuple(facts.get("dropped", ())),
+            dropped=tuple(map(str, facts.get("dropped", ()))),
         )
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise InputError(f"entry {index} of the journal does not describe a round: {error}") from error
