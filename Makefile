@@ -47,6 +47,7 @@ battery: $(VENV)/.dev ## the long reliability battery: kills, liars, load, 100,0
 	$(BIN)/python battery/adversaries.py
 	$(BIN)/python battery/guard_cost.py --seeds 5
 	CALLUP_STEPS=100000 $(BIN)/python -m pytest -q -s --timeout 0 tests/integration/test_state_machine.py
+	CALLUP_FUZZ=20000 $(BIN)/python -m pytest -q -o timeout=7200 tests/fuzz
 	$(BIN)/python battery/adversaries_page.py
 
 pictures: $(VENV)/.light ## draw the documentation's pictures from real runs (half a minute)
