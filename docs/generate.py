@@ -15,6 +15,7 @@ from callup.core.registry import Card, Registry
 from callup.core.signals import SIGNALS
 from callup.partition.scheme import PARTITIONS
 from callup.privacy.threats import method_table, threat_table
+from callup.simulation.adversaries.base import ADVERSARIES
 from callup.simulation.availability import AVAILABILITIES
 from callup.simulation.fault import FAULTS
 from callup.simulation.latency import LATENCIES
@@ -27,6 +28,7 @@ KINDS: dict[str, Registry[Any]] = {
     "Availability": AVAILABILITIES,
     "Latency": LATENCIES,
     "Faults": FAULTS,
+    "Adversaries": ADVERSARIES,
     "Averages": AVERAGES,
     "Filters": FILTERS,
 }

@@ -19,6 +19,7 @@ _KINDS = {
     "availability": "availability",
     "latency": "latency",
     "faults": "fault",
+    "adversaries": "adversary",
     "signals": "signal",
 }
 

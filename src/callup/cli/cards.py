@@ -23,6 +23,7 @@ def registries() -> dict[str, Registry[Any]]:
     """The catalogues by the word people type, selectors first."""
     from callup.core.catalogue import AVERAGES, FILTERS, SELECTORS
     from callup.partition.scheme import PARTITIONS
+    from callup.simulation.adversaries.base import ADVERSARIES
     from callup.simulation.availability import AVAILABILITIES
     from callup.simulation.fault import FAULTS
     from callup.simulation.latency import LATENCIES
@@ -37,6 +38,7 @@ def registries() -> dict[str, Registry[Any]]:
         "availability": AVAILABILITIES,
         "latency": LATENCIES,
         "faults": FAULTS,
+        "adversaries": ADVERSARIES,
     }
 
 

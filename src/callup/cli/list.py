@@ -17,7 +17,7 @@ def list_methods(
         str,
         typer.Argument(
             metavar="KIND",
-            help="selectors, partitions, tasks, averages, filters, availability, latency, faults or signals.",
+            help="selectors, partitions, tasks, averages, filters, availability, latency, faults, adversaries, signals.",
         ),
     ] = "selectors",
     format: AsFormat = Format.table,
