@@ -17,7 +17,8 @@ def list_methods(
         str,
         typer.Argument(
             metavar="KIND",
-            help="selectors, partitions, tasks, averages, filters, availability, latency, faults, adversaries, signals.",
+            help="selectors, partitions, tasks, averages, filters, availability, latency, faults, adversaries or "
+            "signals.",
         ),
     ] = "selectors",
     format: AsFormat = Format.table,

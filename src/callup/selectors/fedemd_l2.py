@@ -44,6 +44,10 @@ class FedEmdL2(Selector):
         if not 0 <= self.beta < np.inf:
             raise UsageError(f"fedemd-l2: beta must not be negative and must be finite, got {self.beta:g}")
 
+    @property
+    def favour(self) -> float:
+        return 2.0  # as fedemd, whose law this is
+
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         self.times_ = PerClient()
