@@ -23,6 +23,7 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python benchmarks/performance_page.py --check
+	$(BIN)/python battery/page.py --check
 
 docs: $(VENV)/.light ## write the method table and the method pages
 	$(BIN)/python docs/generate.py
@@ -46,9 +47,10 @@ battery: $(VENV)/.dev ## the long reliability battery: kills, liars, load, 100,0
 	$(BIN)/python battery/load.py --out battery/results/load.json
 	$(BIN)/python battery/adversaries.py
 	$(BIN)/python battery/guard_cost.py --seeds 5
-	CALLUP_STEPS=100000 $(BIN)/python -m pytest -q -s --timeout 0 tests/integration/test_state_machine.py
+	CALLUP_STEPS=100000 CALLUP_STEPS_OUT=battery/results/machine.json $(BIN)/python -m pytest -q -s --timeout 0 tests/integration/test_state_machine.py
 	CALLUP_FUZZ=20000 $(BIN)/python -m pytest -q -o timeout=7200 tests/fuzz
 	$(BIN)/python battery/adversaries_page.py
+	$(BIN)/python battery/page.py
 
 pictures: $(VENV)/.light ## draw the documentation's pictures from real runs (half a minute)
 	$(BIN)/callup race --out runs/pictures --force --scenario skewed

@@ -6,7 +6,9 @@ taken in all; `make battery` takes 100,000.
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -258,4 +260,6 @@ def test_nothing_but_documented_errors_and_what_is_refused_leaves_no_trace() -> 
         )
         run_state_machine_as_test(Coach, settings=play)
     assert TAKEN["refused"] > 0
+    if "CALLUP_STEPS_OUT" in os.environ:
+        Path(os.environ["CALLUP_STEPS_OUT"]).write_text(json.dumps(TAKEN) + "\n", encoding="utf-8")
     print(f"{TAKEN['steps']:,} steps, {TAKEN['refused']:,} reports refused")

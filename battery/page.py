@@ -1,0 +1,134 @@
+"""Writes docs/reliability.md from the stored results of the battery; `--check` says whether it is up to date."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS, PAGE = ROOT / "battery" / "results", ROOT / "docs" / "reliability.md"
+
+HEAD = """# What was put to the test
+
+Written by `python battery/page.py` from `battery/results/`, which `make battery` stores. `callup selftest` holds a
+short form of it on your own machine in a few minutes and writes a page of its own.
+
+| promise | goal | seen | |
+|---|---|---|---|
+"""
+
+TAIL = """
+Kills take the process away, not the machine: what was written and not yet synced survives them. The order of syncs has
+tests of its own; loss of power was not rehearsed. Liars were set on a made-up federation without training; the whole
+table, and what the guard costs where everybody is honest, is in [adversaries.md](adversaries.md). What a run leaves on
+disk and how it is read again is in [journal.md](journal.md); faults in a real Flower federation are in
+[flower-faults.md](flower-faults.md).
+"""
+
+_GUARD_POINTS = 0.01
+"""Of accuracy, that the guard may cost where everybody is honest."""
+
+
+def stored(name: str) -> Any:
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def rows() -> list[tuple[str, str, str, bool | None]]:
+    """Promise, goal, what was seen and whether it was reached; None where nothing was measured yet."""
+    return [crash(), steps(), *load(), liars(), honest()]
+
+
+def crash() -> tuple[str, str, str, bool | None]:
+    goal = "0 histories differ after kill -9 at each named point with 20 seeds and 200 times at random, with damage"
+    found = stored("crash")
+    if found is None:
+        return "A killed run goes on bit by bit", goal, "not measured yet", None
+    seen = (
+        f"{found['named_kills']} kills at {len(found['points'])} points, {found['random_kills']} at random moments, "
+        f"{found['torn_logs']} torn logs, {found['flipped_logs']} flipped bytes in logs, "
+        f"{found['flipped_snapshots']} in snapshots: {len(found['diverged'])} differ"
+    )
+    return "A killed run goes on bit by bit", goal, seen, found["passed"]
+
+
+def steps() -> tuple[str, str, str, bool | None]:
+    goal = "100,000 steps of good and bad input: only documented errors, and no trace of what was refused"
+    found = stored("machine")
+    if found is None:
+        return "Bad input harms nothing", goal, "not measured yet", None
+    seen = f"{found['steps']:,} steps, {found['refused']:,} reports refused"
+    return "Bad input harms nothing", goal, seen, found["steps"] >= 100_000
+
+
+def load() -> list[tuple[str, str, str, bool | None]]:
+    found = stored("load")
+    if found is None:
+        return []
+    goals = found["goals"]
+    names = {
+        "snapshot_seconds": ("A million clients' state is saved", "s"),
+        "load_seconds": ("and loaded", "s"),
+        "bytes_per_reply": ("The journal stays small", "bytes a reply"),
+    }
+    return [
+        (promise, f"at most {goals[key]:g} {unit}", f"{found[key]:g} {unit}", found[key] <= goals[key])
+        for key, (promise, unit) in names.items()
+    ]
+
+
+def liars() -> tuple[str, str, str, bool | None]:
+    goal = "with 20 % liars at most 30 % of the places, or the bound of a method that widens the cap itself"
+    found = stored("adversaries")
+    if found is None:
+        return "Liars stay within the guard's bound", goal, "not measured yet", None
+    on = [cell for cell in found["cells"] if cell["guard"] == "on" and cell["share"] == 0.2]
+    off = max(cell["places"] for cell in found["cells"] if cell["guard"] == "off" and cell["share"] == 0.2)
+    above = [c for c in on if c["places"] > max(c["bound"], 0.3) + 1e-9]
+    widest = max(c["places"] for c in on)
+    narrow = max(c["places"] for c in on if c["bound"] <= 0.3 + 1e-9)
+    seen = (
+        f"{len(on)} drills: at most {narrow:.0%} where the bound is 30 %, {widest:.0%} where a method "
+        f"widens it to {max(c['bound'] for c in on):.0%}; without the guard up to {off:.0%}"
+    )
+    return "Liars stay within the guard's bound", goal, seen, not above
+
+
+def honest() -> tuple[str, str, str, bool | None]:
+    goal = "at most 1 point of accuracy on three scenarios, nobody honest set aside"
+    found = stored("guard-cost")
+    if found is None:
+        return "The guard does not punish the honest", goal, "not measured yet", None
+    costs = {}
+    for place, method in dict.fromkeys((r["place"], r["method"]) for r in found):
+        mine = {(r["guard"], r["seed"]): r["accuracy"] for r in found if (r["place"], r["method"]) == (place, method)}
+        seeds = [seed for guard, seed in mine if guard == "off" and ("on", seed) in mine]
+        costs[f"{method}, {place}"] = statistics.mean(mine["off", s] - mine["on", s] for s in seeds)
+    dear = {name: cost for name, cost in costs.items() if cost > _GUARD_POINTS}
+    caught = sum(row["quarantined"] for row in found)
+    told = "; ".join(f"{name}: {100 * cost:.1f} points" for name, cost in dear.items()) or "none costs more"
+    seen = f"{len(costs)} cases, {caught} honest clients set aside; above a point: {told}"
+    return "The guard does not punish the honest", goal, seen, not dear and not caught
+
+
+def page() -> str:
+    marks = {True: "✓", False: "✗", None: "–"}
+    lines = [f"| {promise} | {goal} | {seen} | {marks[passed]} |" for promise, goal, seen, passed in rows()]
+    return HEAD + "\n".join(lines) + "\n" + TAIL
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
+        sys.stdout.write("" if current else "docs/reliability.md is out of date: run python battery/page.py\n")
+        return 0 if current else 1
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"wrote {PAGE.relative_to(ROOT)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
