@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check battery bench bench-select flower-faults docs golden pictures clean
+.PHONY: help race test check battery bench bench-select flower-faults docs golden pictures reproduce clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -24,9 +24,13 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python benchmarks/performance_page.py --check
 	$(BIN)/python battery/page.py --check
+	$(BIN)/python docs/reproduction.py --check
 
 docs: $(VENV)/.light ## write the method table and the method pages
 	$(BIN)/python docs/generate.py
+
+reproduce: $(VENV)/.dev ## the published tables beside ours, as far as that takes minutes; `callup reproduce -h` for more
+	$(BIN)/callup reproduce --scale check
 
 golden: $(VENV)/.dev ## write the golden selection digests anew; a changed line needs a reason in the changelog
 	$(BIN)/python -m callup.testing.digests > golden.json && mv golden.json src/callup/testing/golden.json
