@@ -40,6 +40,15 @@ def with_rows(memory: PerClient, ids: Ids, rows: np.ndarray, who: str) -> PerCli
     return memory
 
 
+def check_rows(memory: PerClient, sent: list[np.ndarray], who: str) -> None:
+    """Refuses rows of another length than those before, or than each other, before any of them is kept."""
+    for rows in sent:
+        _check_length(memory, rows, who)
+    lengths = {rows.shape[1] for rows in sent}
+    if len(lengths) > 1:
+        raise InputError(f"{who}: clients sent vectors of {' and of '.join(map(str, sorted(lengths)))} numbers")
+
+
 def _kept(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(rows, -_MOST, _MOST), np.float32)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from callup.analytics.distances import euclidean
 from callup.analytics.facility import lazy_greedy, stochastic_greedy
-from callup.analytics.last_rows import no_rows, table, with_rows
+from callup.analytics.last_rows import check_rows, no_rows, table, with_rows
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -95,13 +95,14 @@ class DivFl(Selector):
         return stochastic_greedy(distances, count, max(count, len(distances) // 10), rng)
 
     def update(self, feedback: Feedback) -> None:
-        if "gradient" in feedback.probed:
-            ids, answers = _heard(*feedback.probed["gradient"])
-            if len(ids):
-                self.rows_ = with_rows(self.rows_, ids, answers, "divfl")
+        # All is read before anything is kept: a report that is refused leaves no trace.
+        sent = [_heard(*feedback.probed["gradient"])] if "gradient" in feedback.probed else []
         if self.ask != "every-round" and len(feedback.ids):
-            replies = feedback.signals["gradient" if self.ask == "once" else "update"]
-            self.rows_ = with_rows(self.rows_, feedback.ids, replies, "divfl")
+            sent.append((feedback.ids, feedback.signals["gradient" if self.ask == "once" else "update"]))
+        check_rows(self.rows_, [rows for ids, rows in sent if len(ids)], "divfl")
+        for ids, rows in sent:
+            if len(ids):
+                self.rows_ = with_rows(self.rows_, ids, rows, "divfl")
 
 
 def _heard(ids: Ids, answers: np.ndarray) -> tuple[Ids, np.ndarray]:

@@ -12,7 +12,7 @@ from callup.core.clients import Clients
 from callup.core.errors import InputError
 from callup.core.index import Ids
 from callup.core.randomness import stream
-from callup.core.types import Feedback, Plan
+from callup.core.types import Feedback, Plan, Signals
 from callup.testing.checks.base import ROUNDS, SMALL, most_online, most_reply, selector_checks
 from callup.testing.compare import differing
 from callup.testing.driver import Driver, Make, drivers
@@ -44,6 +44,27 @@ def leaves_what_it_is_handed_alone(make: Make) -> None:
             driver.update(feedback)
             changed = differing(before, handed) + differing(table, dict(driver.clients.columns))
             require(not changed, f"writes to {', '.join(changed)} that it was handed in round {index}")
+
+
+@selector_checks.add
+def refuses_a_report_that_lacks_a_signal_and_stays_as_it_was(make: Make) -> None:
+    """A signal that is missing is noticed before anything is learned, from what was heard by probe too."""
+    for driver in drivers(make, SMALL):
+        driver.start()
+        for index in (1, 2):
+            selection = driver.select(index)
+            whole = driver.feedback(index, selection)
+            for name in whole.signals:
+                lacking = copy.copy(whole)
+                object.__setattr__(lacking, "signals", Signals((n, v) for n, v in whole.signals.items() if n != name))
+                before = copy.deepcopy(driver.selector.state())
+                twin = copy.deepcopy(driver.selector)
+                try:
+                    twin.update(lacking)
+                except InputError:
+                    changed = differing(before, twin.state())
+                    require(not changed, f"lacking {name} it refused a report and yet changed {', '.join(changed)}")
+            driver.update(whole)
 
 
 @selector_checks.add
