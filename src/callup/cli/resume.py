@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,6 @@ def resume(
     from callup.cli.folders import read_plan
     from callup.core.types import check_k
     from callup.experiments.grid import Cell
-    from callup.journal.log import NAME, read_head
     from callup.simulation.recorder import Recording, finished
     from callup.simulation.settings import read_settings
 
@@ -48,7 +48,7 @@ def resume(
         return
     if not (folder / "config.toml").exists():
         raise InputError(f"{folder} is not a run: config.toml is missing")
-    if (folder / NAME).exists() and read_head(folder).facts.get("runtime") == "flower":
+    if _runs_in_flower(folder):
         raise UsageError(f"{folder} is a run of Flower; go on with: flwr run . --run-config 'resume=true'")
     settings = read_settings(folder / "config.toml")
     home = folder.resolve()
@@ -70,3 +70,13 @@ def _found(rounds: int, snapshot: int, planned: int) -> str:
         return f"{kept}; going on"
     again = f"round {rounds} is" if rounds == snapshot + 1 else f"rounds {snapshot + 1} to {rounds} are"
     return f"{kept}; {again} computed again and compared, then it goes on"
+
+
+def _runs_in_flower(folder: Path) -> bool:
+    """By its settings, which are there whatever became of the journal."""
+    from callup.journal.disk import read_text
+
+    try:
+        return tomllib.loads(read_text(folder / "config.toml")).get("runtime") == "flower"
+    except (OSError, ValueError, RecursionError):
+        return False  # what is wrong with them is said by whoever reads them next

@@ -40,8 +40,6 @@ class RoundRecord:
     """Client id (as text, for JSON) to reason."""
     digest: str
     """Of the selection: the same digest means the same clients in the same order."""
-    abandoned: bool = False
-    """Fewer good replies than the quorum: the model stayed as it was."""
     qcid: float | None = None
     """Class imbalance of those used (Fed-CBS's measure, on true labels)."""
     class_counts: list[int] = field(default_factory=list)
@@ -53,13 +51,15 @@ class RoundRecord:
     validation_accuracy: float | None = None
     validation_loss: float | None = None
     notes: dict[str, float] = field(default_factory=dict)
-    guard: list[str] = field(default_factory=list)
-    """What the guard did in this round and on what evidence, in sentences."""
     seconds: float = 0.0
     """Simulated length of the round."""
     clock: float = 0.0
     """Simulated time at its end."""
     ledger: Ledger = field(default_factory=Ledger)
+    abandoned: bool = False
+    """Fewer good replies than the quorum: the model stayed as it was."""
+    guard: list[str] = field(default_factory=list)
+    """What the guard did in this round and on what evidence, in sentences."""
 
 
 @dataclass(frozen=True)
