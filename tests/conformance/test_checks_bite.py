@@ -364,6 +364,13 @@ class TakesSilenceForANumber(Sound):
         pass
 
 
+@plant("refuses_a_report_that_lacks_a_signal_and_stays_as_it_was", "lacking train_loss it refused a report and yet")
+class LearnsBeforeItHasReadEverything(Sound):
+    def update(self, feedback: Feedback) -> None:
+        self.rounds_ = feedback.index
+        super().update(feedback)
+
+
 @plant("gives_plain_scores_and_notes", "score 'spread' is [nan] when values are usual")
 class ScoreIsNaN(Sound):
     def select(self, now: Round, k: int) -> Selection:
