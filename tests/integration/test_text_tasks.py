@@ -121,7 +121,7 @@ def test_a_short_run_beats_the_most_frequent_word(name: str) -> None:
     frequent = np.bincount(data.train.targets).argmax()
     baseline = float((data.test.targets == frequent).mean())
     local = {"epochs": 1, "batch": 5, "rate": 6.0}
-    rounds = 100 if name == "shakespeare" else 40  # by validation accuracy, seeds 1 and 2: 40 is too short for the roles
+    rounds = 100 if name == "shakespeare" else 40  # by validation accuracy, 40 is too short for roles
     run = play(f"{name}:small", "random", k=10, rounds=rounds, evaluate_every=rounds, seed=1, local=local)
     accuracy = run.history[-1].accuracy
     assert accuracy is not None
