@@ -17,7 +17,7 @@ PARTS = {
     "peers.py": ["--trial"],
     "backends.py": ["2"],
     "cnn.py": ["2"],
-    "next_words.py": ["1"],
+    "lstm.py": ["1"],
     "races.py": ["2"],
     "selection.py": ["random", "fed-cbs"],
 }

@@ -1,24 +1,19 @@
 """How long one round of next-word prediction takes: batched products in numpy against a plain torch loop.
 
 Ten clients of 40 texts of ten words, vocabulary 10,000, embedding 200, two LSTM layers of 200, 5 epochs in mini-batches
-of 20. Words are as frequent as in any language, the n-th in proportion to 1/n. All contestants are timed in turn, again
-and again, so a busy machine slows all of them alike. Processor time is told beside the time that passed: it says what
-a core can do when another process wants one too.
+of 20. Words are as frequent as in any language, the n-th in proportion to 1/n. `python benchmarks/lstm.py 1` is a trial.
 """
 
 from __future__ import annotations
 
 import copy
-import os
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import torch
-from backends import matmul_speed
+from contest import best, keep, matmul_speed, play, ratio, summary
 from threadpoolctl import threadpool_limits
 
 from callup.partition.scheme import Shards
@@ -31,6 +26,7 @@ from callup.simulation.task import Data, Split, WordLstm
 CLIENTS, SAMPLES, LENGTH = 10, 40, 10
 MODEL = WordLstm(words=10_000, embedding=200, hidden=200, layers=2)
 LOCAL = LocalTraining(epochs=5, batch=20, rate=1.0)
+REPEATS = 3
 PATIENCE = 120.0  # seconds for each contestant
 # Multiplications and additions for one word: forward, and twice as many backward. Each layer has two products.
 WORK = 3 * 2 * (2 * 2 * 200 * 800 + 200 * 10_000)
@@ -65,13 +61,6 @@ def one_round(backend: Backend, model: np.ndarray) -> None:
         backend.train(model, ids, 1, LOCAL.rates(1, np.zeros(len(ids))), ())
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Time that passed, and processor time."""
-    start, used = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - start, time.process_time() - used
-
-
 def main(repeats: int) -> None:
     data = made_up()
     shards = Shards(np.arange(CLIENTS), tuple(np.split(np.arange(CLIENTS * SAMPLES), CLIENTS)))
@@ -83,36 +72,28 @@ def main(repeats: int) -> None:
         **{f"plain torch loop, threads: {n}": partial(plain_torch, data, make_module(MODEL), n) for n in (1, 2)},
         **{name: partial(one_round, backend, backend.init()) for name, backend in backends.items()},
     }
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in contestants}
-    speeds = []
-    for _ in range(repeats):
-        speeds.append(matmul_speed())
-        for name, work in contestants.items():
-            # On a busy machine two torch threads wait for each other, and a round can take many times as long.
-            if sum(passed for passed, _ in times[name]) < PATIENCE:
-                times[name].append(timed(work))
+    speed = matmul_speed()
+    found = summary(play(contestants, repeats, PATIENCE))
     for backend in backends.values():
         backend.close()
-    report(times, statistics.median(speeds))
-
-
-def report(times: dict[str, list[tuple[float, float]]], speed: float) -> None:
-    floor = CLIENTS * SAMPLES * LENGTH * LOCAL.epochs * WORK / speed / 1e9
-    print(f"{os.cpu_count()} cores, matmul {speed:.0f} GFLOP/s a core, torch {torch.__version__}")
-    print(f"at that speed the round's products alone take {floor:.2f} s of one core, half of it on two")
-    print("  median    best  processor")
-    for name, taken in times.items():
-        passed, used = ([each[n] for each in taken] for n in (0, 1))
-        print(f"{statistics.median(passed):6.2f} s {min(passed):5.2f} s {statistics.median(used):8.2f} s  {name}")
-    medians = {name: statistics.median(passed for passed, _ in taken) for name, taken in times.items()}
-    plain, ours = (min(medians[name] for name in medians if name.startswith(kind)) for kind in ("plain", "numpy"))
-    print(
-        f"numpy backend: {plain / ours:.2f}x faster than the plain torch loop, each with its better number of threads"
-    )
-    used = {name: statistics.median(cpu for _, cpu in taken) for name, taken in times.items()}
-    alone = used["plain torch loop, threads: 1"] / used["numpy backend, workers: 1"]
-    print(f"on one core, by processor time: {alone:.2f}x faster than the plain torch loop")
+    one_core = {row["name"]: row["processor_ms"] for row in found}
+    result = {
+        "work": f"{CLIENTS} clients of {SAMPLES} texts of {LENGTH} words, vocabulary {MODEL.words}, embedding "
+        f"{MODEL.embedding}, {MODEL.layers} layers of {MODEL.hidden}, {LOCAL.epochs} epochs, batch {LOCAL.batch}",
+        "matmul_gflops_one_core": round(speed, 1),
+        "floor_ms_one_core": round(CLIENTS * SAMPLES * LENGTH * LOCAL.epochs * WORK / speed / 1e6, 1),
+        "rows": found,
+        "ratios": [
+            ratio("numpy backend against the plain torch loop", best(found, "plain"), best(found, "numpy"), 2.0),
+            ratio(
+                "the same on one core, by processor time",
+                one_core["plain torch loop, threads: 1"],
+                one_core["numpy backend, workers: 1"],
+            ),
+        ],
+    }
+    keep("lstm", result, *(["a trial, not a measurement"] if repeats < REPEATS else []))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS)

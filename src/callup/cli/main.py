@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+import typer.core
 from typer.core import TyperGroup
 
 from callup import __version__
@@ -17,6 +18,10 @@ from callup.cli import run as running
 from callup.cli.failures import explain
 from callup.cli.session import Session
 from callup.core.errors import UsageError, suggest
+
+
+# Help is plain. Typer still loads rich to escape "[default: 0]" for HTML, which doubles the time and shows as "\\[".
+typer.core.HAS_RICH = False
 
 
 class Commands(TyperGroup):
