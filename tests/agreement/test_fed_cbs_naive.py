@@ -50,3 +50,31 @@ def test_running_sums_pick_what_all_pairs_pick(seed, scale):
         fast.update(Feedback(index, np.array(cohort), {}, clients))
         for client in cohort:
             times[client] += 1
+
+
+@pytest.mark.parametrize("spec", ["fed-cbs", "fed-cbs:sharp", "fed-cbs:scale=0.01"])
+def test_with_many_clients_those_without_the_luck_to_win_are_not_missed(spec):
+    """Above 65,536 clients only those are weighed whom luck may carry; here everyone is."""
+    rng = stream(7, spec)
+    counts = rng.integers(0, 6, (70_000, CLASSES)) + 40 * np.eye(CLASSES, dtype=int)[rng.integers(0, CLASSES, 70_000)]
+    counts[rng.random(70_000) < 0.1] = 0
+    counts[::20_000] = 8  # perfectly balanced: these need next to no luck
+    ids = 2 * np.arange(70_000)
+    clients = Clients(ids, label_counts=counts)
+    fast, times = selector(spec), np.ones(len(ids))
+    fast.start(clients, Plan(k=4), stream(7, "start"))
+    for index in (1, 2, 3):
+        draw, picked = stream(7, "select", index), []
+        for m in range(1, 5):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                pooled = counts + counts[picked].sum(axis=0)
+                shares = pooled / pooled.sum(axis=1, keepdims=True)
+                log_weights = -fast.scale * m * np.log(np.maximum(((shares - 1 / CLASSES) ** 2).sum(axis=1), 1e-20))
+                bonus = np.log(10 * np.sqrt(3 * math.log(index) / (2 * times)))
+                log_weights = np.logaddexp(log_weights, bonus) if m == 1 else log_weights
+            log_weights[counts.sum(axis=1) == 0] = log_weights[picked] = -np.inf
+            picked.append(int(draws.weighted(ids, log_weights, 1, draw)[0]) // 2)
+        cohort = fast.select(Round(index, ids, clients, stream(7, "select", index)), 4).ids
+        assert cohort.tolist() == [2 * row for row in picked]
+        fast.update(Feedback(index, cohort, {}, clients))
+        times[picked] += 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from callup.analytics.luck import within_reach
 from callup.analytics.pool import candidate_pool
+from callup.analytics.running_qcid import RunningQcid
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -17,7 +18,7 @@ from callup.core.per_client import PerClient
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
-_BLOCK = 1 << 15  # clients at a time: their numbers stay in the processor's cache
+_MANY = 1 << 16  # clients: from here on it pays to look at their luck first
 
 
 @SELECTORS.add(
@@ -83,36 +84,26 @@ class FedCbs(Selector):
 
     def select(self, now: Round, k: int) -> Selection:
         ids = candidate_pool(now.available, self.candidates, k, now.rng)
-        size = now.clients.of("num_examples", ids)
-        holds = size > 0
-        own, products_with = _inner_products(now.clients, ids)
+        running = RunningQcid(now.clients, ids, self.classes_)
         times = self.times_.get(ids)
-        # Of the clients drawn so far: their samples, sum_{n,n'} S[n,n'], and what each candidate c would add to that,
-        # S[c,c] + 2 sum_n S[n,c].
-        samples, inside, adds = 0.0, 0.0, own.copy()
-        left = np.ones(len(ids), bool)
+        left, could = np.ones(len(ids), bool), running.sizes > 0
         drawn: list[int] = []
         reached: list[float] = []
-        qcid = np.empty(len(ids))
-        parts = [slice(at, at + _BLOCK) for at in range(0, len(ids), _BLOCK)]
         for m in range(1, min(k, len(ids)) + 1):
-            # Section 3.3: P(C_m = c) ~ QCID(M_{m-1} + c)^-beta_m, in log space; the first draw adds the bonus.
-            for part in parts:
-                qcid[part] = _qcid(adds[part] + inside, size[part] + samples, self.classes_)
-            could = left & holds
-            rows = self._contenders(qcid, could, m) if could.any() else np.flatnonzero(left)
-            log_weights = np.maximum(qcid[rows], self.floor)
-            np.log(log_weights, out=log_weights)
-            log_weights *= -self._beta(m)
-            if m == 1:
-                log_weights = np.logaddexp(log_weights, self._log_bonus(now.index, times[rows]))
+            qcid, lowest = running.of_each(could)
+            rows: np.ndarray | slice = np.flatnonzero(left)
+            if len(lowest):
+                rows = self._near(m, qcid, could, float(qcid[lowest].min()))
+            if isinstance(rows, slice) and len(ids) > _MANY:
+                most = self._log_weights(m, now.index, qcid[lowest].min(keepdims=True), times.min(keepdims=True))
+                known = self._log_weights(m, now.index, qcid[lowest], times[lowest])
+                rows = within_reach(ids, float(most[0]), lowest, known, now.rng)
+            log_weights = self._log_weights(m, now.index, qcid[rows], times[rows])
             log_weights[~could[rows]] = -np.inf
             pick = draws.weighted(ids[rows], log_weights, 1, now.rng)
             row = int(np.searchsorted(ids, pick[0]))
-            samples, inside = samples + size[row], inside + adds[row]
-            for part in parts:
-                adds[part] += 2 * products_with(row, part)
-            left[row] = False
+            running.take(row)
+            left[row] = could[row] = False
             drawn.append(row)
             reached.append(float(qcid[row]))
         notes = {"scale": self.scale, "offset": self.offset}
@@ -121,17 +112,24 @@ class FedCbs(Selector):
         return Selection(
             ids[drawn],
             scores={"qcid": np.array(reached), "times_chosen": times[drawn] - 1},
-            notes=notes | {"qcid": reached[-1]} if samples > 0 else notes,
+            notes=notes | {"qcid": reached[-1]} if running.samples > 0 else notes,
         )
 
-    def _contenders(self, qcid: np.ndarray, could: np.ndarray, m: int) -> np.ndarray | slice:
+    def _log_weights(self, m: int, index: int, qcid: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Section 3.3: P(C_m = c) ~ QCID(M_{m-1} + c)^-beta_m, in log space; the first draw adds the bonus."""
+        weights = np.maximum(qcid, self.floor)
+        np.log(weights, out=weights)
+        weights *= -self._beta(m)
+        return np.asarray(np.logaddexp(weights, self._log_bonus(index, times))) if m == 1 else weights
+
+    def _near(self, m: int, qcid: np.ndarray, could: np.ndarray, least: float) -> np.ndarray | slice:
         """Everyone, or, when the exponent leaves a chance to few, the rows of those: the rest is spared the logarithm.
 
         A weight below e^-41 of the largest has no chance, see `draws.weighted`; here with room for rounding.
         """
         if m == 1:  # the bonus is still to come
             return slice(None)
-        least = max(float(qcid.min(where=could, initial=np.inf)), self.floor)
+        least = max(least, self.floor)
         reach = 42 / self._beta(m) + 1e-9 * abs(math.log(least))
         near = could & ~(qcid > least * math.exp(min(reach, 700.0)))
         return np.flatnonzero(near) if np.count_nonzero(near) < len(near) // 4 else slice(None)
@@ -144,33 +142,3 @@ class FedCbs(Selector):
     def update(self, feedback: Feedback) -> None:
         # Algorithm 1: T_n + 1 for everyone who was selected.
         self.times_.add(feedback.asked, 1.0)
-
-
-def _inner_products(clients: Clients, ids: np.ndarray) -> tuple[np.ndarray, Callable[[int, slice], np.ndarray]]:
-    """S[n,n] of each client, and a function from a row to its S[n,c] with a part of all c; never the N x N matrix."""
-    if "label_counts" in clients:
-        counts = clients.all("label_counts")
-        own = clients.derived("squares of label_counts", lambda: np.square(counts).sum(axis=1))
-        by_class = clients.derived("label_counts by class", lambda: np.ascontiguousarray(counts.T))
-        if len(ids) < len(clients):
-            rows = clients.index.rows(ids)
-            own, by_class = own[rows], by_class[:, rows]
-        return own, lambda row, part: np.asarray(by_class[:, row] @ by_class[:, part])
-    gram, rows = clients.all("label_gram"), clients.index.rows(ids)
-    return np.diagonal(gram)[rows], lambda row, part: np.asarray(gram[rows[row], rows[part]])
-
-
-def _qcid(products: np.ndarray, samples: np.ndarray, classes: int) -> np.ndarray:
-    """Theorem 3.1 over one denominator, (B sum S - n^2) / (B n^2): whole counts give an exact zero when balanced.
-
-    Sets without samples have no QCID; theirs is that of a single class, the worst there is.
-    """
-    square = np.square(samples)
-    excess = classes * products
-    excess -= square
-    square *= classes
-    empty = square == 0
-    if empty.any():
-        excess[empty], square[empty] = classes - 1, classes
-    excess /= square
-    return np.asarray(excess)

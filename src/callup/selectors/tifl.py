@@ -116,7 +116,10 @@ class Tifl(Selector):
     def _tiers(self, clients: Clients, asked: Ids, answers: np.ndarray) -> Tiers:
         """Tiers in the light of these answers. `select` looks at what `update` will learn from the same answers."""
         heard = ~np.isnan(answers)
-        rows, answers = clients.index.rows(asked[heard]), answers[heard]
+        if not heard.all():
+            asked, answers = asked[heard], answers[heard]
+        # Where everyone answered, nobody need be looked up.
+        rows = slice(None) if np.array_equal(asked, clients.ids) else clients.index.rows(asked)
         if self.tier_by == "latency":
             key = f"tifl {self.tiers} {self.key_}"
             tier = clients.derived(key, lambda: self._sorted_into_tiers(clients, clients.all("latency")))
@@ -124,7 +127,7 @@ class Tifl(Selector):
             last = self.answers_.get(clients.ids)
             last[rows] = answers
             tier = self._sorted_into_tiers(clients, last)
-        if not len(rows):
+        if not len(answers):
             return Tiers(tier, self.accuracy_, self.chance_)
         count = np.bincount(tier[rows], minlength=self.tiers)
         total = np.bincount(tier[rows], answers, minlength=self.tiers)
