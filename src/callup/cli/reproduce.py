@@ -29,7 +29,8 @@ class Size(StrEnum):
 def reproduce(
     context: typer.Context,
     tables: Annotated[
-        list[str] | None, typer.Argument(metavar="PAPER[/TABLE]", help="E.g. fed-cbs or fed-cbs/table-3; all if none.")
+        list[str] | None,
+        typer.Argument(metavar="PAPER[/TABLE]", help="E.g. fed-cbs or fed-cbs/table-3; all if none. Or: tournament."),
     ] = None,
     scale: Annotated[
         Size,
@@ -55,11 +56,18 @@ def reproduce(
     from callup.experiments.reproduce.progress import duration, estimate, open_cells
     from callup.experiments.reproduce.rows import rows_of
     from callup.experiments.reproduce.store import Shelf
+    from callup.experiments.tournament.entry import is_tournament
 
     at_a_time = (os.cpu_count() or 1) if jobs is None else check_k(jobs, "--jobs")
     folder = papers_folder(papers)
-    found = find_tables(folder, tables or [])
     shelf = Shelf(results or folder, beside=results is None)
+    if tables and is_tournament(tables):
+        from callup.cli.tournament import Task, show_tournament
+
+        asked = Task(tables, scale, at_a_time, list_them, dry_run, stored, out, format is Format.json)
+        show_tournament(asked, folder, shelf)
+        return
+    found = find_tables(folder, tables or [])
     todo = open_cells(found, scale, shelf.of)
     if list_them:
         print_list(found, scale, shelf, format is Format.json)
@@ -77,7 +85,7 @@ def reproduce(
         return
     # As anybody would type it: folders of this machine are not part of how a result was made.
     made_by = " ".join(["callup reproduce", *(tables or []), f"--scale {scale.value}"])
-    failures = [] if stored else _run(todo, at_a_time, shelf, made_by)
+    failures = [] if stored else run_cells(todo, at_a_time, shelf, made_by)
     rows = [row for table in found for row in rows_of(table, table.scale(scale), shelf.of(table.paper))]
     files = _write(out, rows, found, context.obj.command)
     if format is Format.json:
@@ -92,8 +100,9 @@ def reproduce(
         raise failures[0]
 
 
-def _run(todo: Any, jobs: int, shelf: Any, command: str) -> list[Any]:
-    """Runs what is left; a cell that fails by a mistake in settings or data stops no other and is told at the end."""
+def run_cells(todo: Any, jobs: int, shelf: Any, command: str) -> list[Any]:
+    """Runs what is left, given as pairs of where it belongs and the cell. A cell that fails by a mistake in settings or
+    data stops no other and is told at the end."""
     from callup.core.errors import CallupError
     from callup.experiments.reproduce.pool import work
     from callup.experiments.reproduce.progress import Clock, duration

@@ -25,13 +25,16 @@ class Series:
     recall: tuple[tuple[float | None, ...], ...] = ()
     qcid: float | None = None
     """Mean over all rounds in which anybody took part."""
+    validation: tuple[float, ...] = ()
+    """Accuracy on held-out training data at the same moments; kept where choices are made by it, else empty."""
 
     def __post_init__(self) -> None:
         columns = {len(self.index), len(self.accuracy), len(self.clock)}
-        if len(columns) > 1 or len(self.recall) not in (0, len(self.index)):
+        optional = {len(self.recall), len(self.validation)} - {0}
+        if len(columns) > 1 or optional - {len(self.index)}:
             raise InputError(
                 f"the columns of a series differ in length: {len(self.index)} rounds, {len(self.accuracy)} accuracies, "
-                f"{len(self.clock)} times, {len(self.recall)} recalls"
+                f"{len(self.clock)} times, {len(self.recall)} recalls, {len(self.validation)} on validation data"
             )
 
     def plain(self) -> dict[str, Any]:
@@ -43,6 +46,7 @@ class Series:
             "clock": list(self.clock),
             "recall": [list(row) for row in self.recall],
             "qcid": self.qcid,
+            "validation": list(self.validation),
         }
 
     @classmethod
@@ -55,18 +59,20 @@ class Series:
                 tuple(map(float, values["clock"])),
                 tuple(tuple(None if r is None else float(r) for r in row) for row in values["recall"]),
                 None if values["qcid"] is None else float(values["qcid"]),
+                tuple(map(float, values.get("validation", ()))),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a series of a run: {type(error).__name__} at {error}") from error
 
 
-def series(run: Run | Series | Sequence[RoundRecord]) -> Series:
-    """The series of a run, of its history, or the one given."""
+def series(run: Run | Series | Sequence[RoundRecord], validation: bool = False) -> Series:
+    """The series of a run, of its history, or the one given; with accuracy on validation data where asked for."""
     if isinstance(run, Series):
         return run
     history = run.history if isinstance(run, Run) else run
     tested = [(r, r.accuracy) for r in history if r.accuracy is not None and math.isfinite(r.accuracy)]
     mixed = [r.qcid for r in history if r.qcid is not None]
+    held_out = tuple(r.validation_accuracy for r, _ in tested if r.validation_accuracy is not None)
     recalls = tuple(tuple(r.recall) for r, _ in tested if r.recall is not None)
     return Series(
         rounds=history[-1].index if history else 0,
@@ -75,4 +81,5 @@ def series(run: Run | Series | Sequence[RoundRecord]) -> Series:
         clock=tuple(r.clock for r, _ in tested),
         recall=recalls if len(recalls) == len(tested) else (),
         qcid=math.fsum(mixed) / len(mixed) if mixed else None,
+        validation=held_out if validation and len(held_out) == len(tested) else (),
     )

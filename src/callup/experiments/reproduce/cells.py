@@ -20,8 +20,8 @@ from callup.simulation.latency import LATENCIES
 from callup.simulation.settings import Settings, settings
 from callup.simulation.task import TASKS
 
-Kind = Literal["picks", "run", "shapley", "class-ratio"]
-"""Selection alone, a whole run, or one of `STUDIES`."""
+Kind = Literal["picks", "run", "match", "shapley", "class-ratio"]
+"""Selection alone, a whole run, one of the tournament (it keeps more), or one of `STUDIES`."""
 
 _REGISTRIES: Mapping[str, Registry[Any]] = {
     "task": TASKS,
@@ -79,7 +79,7 @@ def cell(table: Table, scale: Scale, environment: Environment, way: Way, seed: i
         layers += [{k: v for k, v in table.picks.items() if k not in ("seeds", "note")}]
     else:
         layers += [scale.settings, scale.environments.get(environment.name, {}), scale.methods.get(way.name, {})]
-    values = _merged(layers)
+    values = merged(layers)
     pace = float(values.pop("seconds", table.seconds))
     try:
         made = settings(**values, seed=seed)
@@ -135,7 +135,8 @@ def _places(table: Table, scale: Scale) -> Iterator[tuple[int, Environment, Way,
                         yield seed, environment, way, kind
 
 
-def _merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Later layers go before earlier ones; local training is merged setting by setting."""
     values: dict[str, Any] = {}
     for layer in layers:
         local = {**values.get("local", {}), **layer.get("local", {})}

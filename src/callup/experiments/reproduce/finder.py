@@ -9,6 +9,7 @@ from callup.core.errors import InputError, suggest
 from callup.experiments.reproduce.reading import read_table
 from callup.experiments.reproduce.tables import Table
 
+_TOURNAMENT = "tournament"  # its files are no tables; see callup.experiments.tournament
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -23,7 +24,8 @@ def papers_folder(given: Path | None = None) -> Path:
 
 def find_tables(folder: Path, asked: Sequence[str] = ()) -> list[Table]:
     """The tables named as PAPER or PAPER/TABLE, all of them when none is named."""
-    known = {f"{path.parent.name}/{path.stem}": path for path in sorted(folder.glob("*/*.toml"), key=_order)}
+    files = [path for path in folder.glob("*/*.toml") if path.parent.name != _TOURNAMENT]
+    known = {f"{path.parent.name}/{path.stem}": path for path in sorted(files, key=_order)}
     if not asked:
         return [read_table(path) for path in known.values()]
     papers = sorted({name.partition("/")[0] for name in known})

@@ -51,6 +51,10 @@ def run_cell(cell: Cell) -> Done:
         from callup.simulation.picks import play_picks
 
         found = series(play_picks(**cell.identity))
+    elif cell.kind == "match":
+        from callup.experiments.tournament.match import play_match
+
+        found, values = play_match(cell.settings)
     else:
         from callup.simulation.engine import Engine
 

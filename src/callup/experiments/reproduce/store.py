@@ -108,6 +108,7 @@ def _packed(series: Series, rare: Sequence[int]) -> dict[str, Any]:
         "recall": {str(label): [_maybe(row[label]) for row in series.recall] for label in rare if series.recall},
         "classes": len(series.recall[0]) if series.recall else 0,
         "qcid": None if series.qcid is None else _short(series.qcid),
+        **({"validation": [_short(value) for value in series.validation]} if series.validation else {}),
     }
 
 

@@ -1,0 +1,103 @@
+"""What was played so far, and what is to be played next: two seeds for everybody, the rest for who is still in.
+
+The rule. In every place all methods play the first seeds. A method's score is its mean accuracy on validation data over
+the last fifth of the evaluations. The leader is the method of the highest mean score. Whoever is behind the leader by
+more than the world's margin in each of the first seeds is clearly out and plays no more. The others play all seeds.
+Random selection and the champion always play on; references never do. Test accuracy has no part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from callup.core.errors import InputError, UsageError
+from callup.experiments.reproduce.cells import Cell, merged
+from callup.experiments.reproduce.store import Done, Results
+from callup.experiments.tournament.cup import Contestant, Cup
+from callup.experiments.tournament.scores import final_accuracy
+from callup.experiments.tournament.worlds import Place, World
+from callup.simulation.settings import settings
+
+
+class Board:
+    """A cup with the results there are; the same results always give the same plan."""
+
+    def __init__(self, cup: Cup, results: Results) -> None:
+        self.cup, self._results = cup, results
+        self._cells: dict[tuple[str, str, int], Cell] = {}
+
+    @property
+    def places(self) -> list[Place]:
+        return [place for world in self.cup.worlds for place in world.places]
+
+    def cell(self, place: Place, method: Contestant, seed: int) -> Cell:
+        """One run; a method's own settings go before the world's, and what the world recommends for it before both."""
+        address = (place.name, method.name, seed)
+        if address not in self._cells:
+            world = place.world
+            layers = [world.base, place.changes, method.settings, world.presets.get(method.name, {}), self.cup.fixed]
+            values = merged(layers)
+            pace = float(values.pop("seconds", world.seconds * method.pace))
+            try:
+                made = settings(**values, seed=seed)
+                cell = Cell("match", made, pace * made.rounds)
+                _ = cell.key  # a name that nobody knows is told now, with the world it stands in
+            except UsageError as error:
+                raise InputError(f"{place.name}, {method.name}: {error}") from error
+            self._cells[address] = cell
+        return self._cells[address]
+
+    def done(self, place: Place, method: Contestant) -> dict[int, Done]:
+        """By seed, as far as it was played."""
+        found = {seed: self._results.get(self.cell(place, method, seed)) for seed in range(self.cup.seeds)}
+        return {seed: done for seed, done in found.items() if done is not None}
+
+    def clearly_out(self, place: Place) -> dict[str, float] | None:
+        """Methods that play no more, each with how far behind it is on the mean; None before all first seeds are in."""
+        first = range(self.cup.first)
+        scores: dict[str, list[float]] = {}
+        for method in self.cup.playing(place.world):
+            played = self.done(place, method)
+            if any(seed not in played for seed in first):
+                return None
+            if not method.reference:
+                scores[method.name] = [final_accuracy(played[seed].series, "validation") for seed in first]
+        leader = max(scores, key=lambda name: (sum(scores[name]), name))
+        safe = {self.cup.baseline, self.cup.champion}
+        behind = {
+            name: [best - score for best, score in zip(scores[leader], own, strict=True)]
+            for name, own in scores.items()
+            if name not in safe
+        }
+        margin = place.world.margin
+        return {name: sum(gaps) / len(gaps) for name, gaps in behind.items() if min(gaps) > margin}
+
+    def wanted(self, world: World | None = None) -> list[Cell]:
+        """Every cell that is known to be part of the cup by now, or of one world of it, seed by seed."""
+        return list({cell.key: cell for _, cell in self._wanted(world)}.values())
+
+    def open(self, world: World | None = None) -> list[tuple[str, Cell]]:
+        """What can be run now, with the world whose file it goes to; after that, ask again."""
+        found = {cell.key: (name, cell) for name, cell in self._wanted(world)}
+        return [found[cell.key] for cell in self._results.missing(cell for _, cell in found.values())]
+
+    def likely(self, share_out: float = 0.5) -> list[Cell]:
+        """Wanted cells, and a guess at those that the rule has not spoken about yet: this share of methods goes out."""
+        cells = self.wanted()
+        for place in self.places:
+            if self.clearly_out(place) is None:
+                ranked = [m for m in self.cup.playing(place.world) if not m.reference]
+                staying = ranked[: round((1 - share_out) * len(ranked))]
+                cells += [self.cell(place, m, seed) for m in staying for seed in range(self.cup.first, self.cup.seeds)]
+        return self._results.missing({cell.key: cell for cell in cells}.values())
+
+    def _wanted(self, world: World | None) -> Iterator[tuple[str, Cell]]:
+        places = self.places if world is None else list(world.places)
+        verdicts = {place.name: self.clearly_out(place) for place in places}
+        for seed in range(self.cup.seeds):
+            for place in places:
+                out = verdicts[place.name]
+                for method in self.cup.playing(place.world):
+                    again = out is not None and method.name not in out and not method.reference
+                    if seed < self.cup.first or again:
+                        yield place.world.name, self.cell(place, method, seed)

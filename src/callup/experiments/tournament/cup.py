@@ -1,0 +1,115 @@
+"""Who plays, where, and by which rule: a cup is a list of methods and worlds in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from callup.core.errors import InputError, UsageError, suggest
+from callup.core.spec import build
+from callup.core.types import check_k
+from callup.experiments.tournament.worlds import World, read_toml, read_world
+
+MAIN = "tournament"
+FOLDER = "tournament"
+HELD_OUT = "held-out"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method with the settings it plays with."""
+
+    name: str
+    settings: Mapping[str, Any]
+    pace: float = 1.0
+    """How many times longer than random selection a round takes."""
+    reference: bool = False
+    """Shown beside the others and neither ranked nor given more than the first seeds."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A few tiny runs that show that everything works."""
+
+    worlds: tuple[str, ...]
+    methods: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cup:
+    """Methods, worlds and how many seeds; `first` of them for everybody, all of them for who is not clearly out."""
+
+    name: str
+    title: str
+    methods: tuple[Contestant, ...]
+    worlds: tuple[World, ...]
+    check: Trial
+    baseline: str = "random"
+    champion: str = ""
+    """The method whose standing is spelled out; it is never cut."""
+    first: int = 2
+    seeds: int = 5
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to every run, e.g. fewer rounds."""
+
+    def __post_init__(self) -> None:
+        if check_k(self.first, "first") > check_k(self.seeds, "seeds"):
+            raise UsageError(f"first is {self.first}, more than all seeds, {self.seeds}")
+        names = [method.name for method in self.methods]
+        for role in filter(None, (self.baseline, self.champion)):
+            if role not in names:
+                raise UsageError(f"no method is called '{role}'{suggest(role, names)}")
+        if len(set(names)) < len(names):
+            raise UsageError("two methods have the same name")
+
+    @property
+    def address(self) -> str:
+        return FOLDER if self.name == MAIN else f"{FOLDER}/{self.name}"
+
+    def method(self, name: str) -> Contestant:
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise UsageError(f"no method is called '{name}'{suggest(name, [m.name for m in self.methods])}")
+
+    def playing(self, world: World) -> list[Contestant]:
+        """Those who can play there."""
+        return [method for method in self.methods if method.name not in world.absent]
+
+
+def read_cup(folder: Path, name: str = MAIN) -> Cup:
+    """The cup of this name in the tournament's folder; without a list of worlds of its own it takes all of them."""
+    path = folder / f"{name}.toml"
+    values = read_toml(path)
+    known = {file.stem: file for file in sorted((folder / "worlds").glob("*.toml"))}
+    held_out = sorted((folder / HELD_OUT).glob("*.toml"))
+    try:
+        wanted = values.pop("worlds", [*known])
+        for world in wanted:
+            if world not in known:
+                raise UsageError(f"no world is called '{world}'{suggest(str(world), known)}")
+        own = set(Contestant.__dataclass_fields__)
+        methods = tuple(
+            build(
+                Contestant,
+                "methods",
+                {
+                    **{key: value for key, value in item.items() if key in own},
+                    "settings": {key: value for key, value in item.items() if key not in own},
+                },
+            )
+            for item in values.pop("methods", [])
+        )
+        worlds = [read_world(known[world]) for world in wanted]
+        worlds += [read_world(file, held_out=True) for file in held_out if name == MAIN]
+        trial = build(Trial, "check", values.pop("check", {}))
+        cup: Cup = build(
+            Cup, "cup", {**values, "name": name, "methods": methods, "worlds": tuple(worlds), "check": trial}
+        )
+    except UsageError as error:
+        raise InputError(f"{path}: {error}") from error
+    return cup

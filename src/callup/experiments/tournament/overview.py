@@ -1,0 +1,94 @@
+"""Over all places: how often each method is best, tied or behind, and where it loses to chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from callup.analytics.student import Gap, paired_gap
+from callup.experiments.tournament.board import Board
+from callup.experiments.tournament.scores import final_accuracy
+from callup.experiments.tournament.speed import rounds_by_seed, slower
+from callup.experiments.tournament.standings import Line, Standing
+from callup.experiments.tournament.worlds import Place
+
+KINDS: tuple[Standing, ...] = ("best", "tied", "unclear", "behind", "open")
+Tables = Mapping[str, Sequence[Line]]
+"""By the name of the place."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One method over the places it has played in."""
+
+    method: str
+    accuracy: Mapping[Standing, tuple[str, ...]]
+    """Names of places."""
+    rounds: Mapping[Standing, tuple[str, ...]]
+    worse_than_random: tuple[str, ...]
+    mean_rank: float
+
+    @property
+    def share(self) -> float | None:
+        """Of the places that are decided, those where it is best or tied in accuracy."""
+        return _share(self.accuracy)
+
+    @property
+    def rounds_share(self) -> float | None:
+        return _share(self.rounds)
+
+
+def tally(tables: Tables, method: str) -> Tally:
+    """For any method by name; one that has played nowhere has empty counts."""
+    own = {place: line for place, lines in tables.items() for line in lines if line.method == method}
+    ranks = [line.rank for line in own.values() if line.rank is not None]
+    return Tally(
+        method,
+        {kind: tuple(p for p, line in own.items() if line.standing == kind) for kind in KINDS},
+        {kind: tuple(p for p, line in own.items() if line.rounds_standing == kind) for kind in KINDS},
+        tuple(place for place, line in own.items() if line.worse_than_random),
+        sum(ranks) / len(ranks) if ranks else float("nan"),
+    )
+
+
+def tallies(tables: Tables) -> list[Tally]:
+    """Every ranked method, the one that is most often best or tied first."""
+    names = dict.fromkeys(line.method for lines in tables.values() for line in lines if not line.reference)
+    found = [tally(tables, name) for name in names]
+    return sorted(found, key=lambda t: (-(t.share or 0.0), t.mean_rank, t.method))
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A method against the best of the others, chosen by validation accuracy, in one place."""
+
+    place: str
+    rival: str
+    accuracy: Gap | None
+    rounds: Gap | None
+    """Relative difference in rounds to where the rival ends."""
+    recall: float | None
+    """Difference to the best recall any method has on the classes that Mavericks own."""
+
+
+def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel | None:
+    """None before both have played."""
+    own = next((line for line in lines if line.method == method), None)
+    others = [line.method for line in lines if line.method != method and not line.reference]
+    if own is None or not others:
+        return None
+    runs = {name: board.done(place, board.cup.method(name)) for name in [method, *others]}
+    held_out = {n: {s: final_accuracy(r.series, "validation") for s, r in runs[n].items()} for n in others}
+    most = max(len(held_out[name]) for name in others)
+    rival = max((n for n in others if len(held_out[n]) == most), key=lambda n: (sum(held_out[n].values()), n))
+    ends = {name: {s: final_accuracy(r.series) for s, r in runs[name].items()} for name in (method, rival)}
+    speeds = {name: rounds_by_seed(runs[name], ends[rival]) for name in (method, rival)}
+    recalls = [line.recall.value for line in lines if line.recall.value is not None and not line.reference]
+    short = None if own.recall.value is None else own.recall.value - max(recalls)
+    gap = paired_gap(ends[method], ends[rival])
+    return Duel(place.name, rival, gap, slower(speeds[method], speeds[rival]), short)
+
+
+def _share(places: Mapping[Standing, tuple[str, ...]]) -> float | None:
+    decided = sum(len(places[kind]) for kind in KINDS if kind != "open")
+    return (len(places["best"]) + len(places["tied"])) / decided if decided else None

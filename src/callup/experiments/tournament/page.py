@@ -1,0 +1,169 @@
+"""The tournament as a page of Markdown, made from stored results alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from callup.analytics.student import Gap
+from callup.experiments.metrics import Measured
+from callup.experiments.tournament import board as rule
+from callup.experiments.tournament import standings as judging
+from callup.experiments.tournament.board import Board
+from callup.experiments.tournament.overview import KINDS, Tables, Tally, duel, tallies, tally
+from callup.experiments.tournament.standings import Line, standings
+from callup.experiments.tournament.worlds import Place, World
+
+_NONE = "–"
+
+
+def tables_of(board: Board) -> dict[str, list[Line]]:
+    """By the name of the place; places where nobody has played are empty."""
+    return {place.name: standings(board, place) for place in board.places}
+
+
+def page(board: Board, rules: bool = True) -> Iterator[str]:
+    """Line by line, without a heading of its own."""
+    tables = tables_of(board)
+    yield from _progress(board)
+    known = [world for world in board.cup.worlds if not world.held_out]
+    fresh = [world for world in board.cup.worlds if world.held_out]
+    yield from _overview("Worlds of the papers", board, tables, known)
+    if fresh:
+        yield from _overview("Held-out worlds", board, tables, fresh)
+    if board.cup.champion:
+        yield from _champion(board, tables)
+    if rules:
+        yield f"\n## How methods are cut\n\n{_paragraphs(rule.__doc__)}"
+        yield f"\n## How a place is judged\n\n{_paragraphs(judging.__doc__)}"
+    for world in board.cup.worlds:
+        yield from _world(board, world, tables)
+
+
+def _progress(board: Board) -> Iterator[str]:
+    wanted = board.wanted()
+    left = len(board.open())
+    undecided = [place.name for place in board.places if board.clearly_out(place) is None]
+    yield f"{len(wanted) - left} of {len(wanted)} cells that are known to be needed are stored."
+    if undecided:
+        some = "; ".join(undecided[:3]) + (f" and {len(undecided) - 3} more" if len(undecided) > 3 else "")
+        yield f"The first seeds are not all in, and so the cut is not made, in {len(undecided)} places: {some}."
+
+
+def _overview(title: str, board: Board, tables: Tables, worlds: Sequence[World]) -> Iterator[str]:
+    names = {place.name for world in worlds for place in world.places}
+    own = {name: lines for name, lines in tables.items() if name in names and lines}
+    yield f"\n## {title}\n"
+    if not own:
+        yield "Nothing was played yet."
+        return
+    yield f"{len(own)} of {len(names)} places. Best and tied are shares of the places that are decided.\n"
+    headings = ("method", *KINDS, "best or tied", "in rounds", "worse than random", "mean rank")
+    yield _row(*headings)
+    yield "|---" * len(headings) + "|"
+    for one in tallies(own):
+        yield _row(*_tally(one, board.cup.champion))
+
+
+def _tally(one: Tally, champion: str) -> Iterator[str]:
+    yield f"**{one.method}**" if one.method == champion else one.method
+    for kind in KINDS:
+        yield str(len(one.accuracy[kind]))
+    yield percent(one.share)
+    yield percent(one.rounds_share)
+    yield str(len(one.worse_than_random))
+    yield f"{one.mean_rank:.1f}"
+
+
+def _champion(board: Board, tables: Tables) -> Iterator[str]:
+    name = board.cup.champion
+    own = tally(tables, name)
+    yield f"\n## {name} against the best of the others\n"
+    yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
+    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method.\n"
+    for kind, places in (("behind", own.accuracy["behind"]), ("worse than random", own.worse_than_random)):
+        yield f"{kind.capitalize()}: {'; '.join(places) or 'nowhere'}.\n"
+    yield "| place | rival | difference, points | rounds, ratio | recall, points |"
+    yield "|---|---|---|---|---|"
+    for place in board.places:
+        one = duel(board, place, name, tables[place.name])
+        if one is not None:
+            short = _NONE if one.recall is None else f"{100 * one.recall:+.1f}"
+            yield _row(place.name, one.rival, _gap(one.accuracy), _ratio(one.rounds), short)
+
+
+def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
+    yield f"\n## {world.name}\n\n{world.title}.\n"
+    yield f"    callup reproduce {board.cup.address}/{world.name} --scale small\n"
+    yield "; ".join(f"{key}: {text}" for key, text in world.sources.items()) + "."
+    known = {method.name for method in board.cup.methods}
+    left_out = {name: why for name, why in world.absent.items() if name in known}
+    if left_out:
+        yield "\nNot there: " + "; ".join(f"{name}: {why}" for name, why in left_out.items()) + "."
+    for place in world.places:
+        yield from _place(place, tables[place.name])
+
+
+def _place(place: Place, lines: Sequence[Line]) -> Iterator[str]:
+    yield f"\n### {place.name}\n"
+    if not lines:
+        yield "Not played yet."
+        return
+    recall = any(line.recall.value is not None for line in lines)
+    headings = ["rank", "method", "n", "accuracy, %", "best, %", "to the best, points", "rounds to random's end"]
+    headings += ["recall, %"] if recall else []
+    headings += ["QCID", "choosing, ms", "standing"]
+    yield _row(*headings)
+    yield "|---" * len(headings) + "|"
+    for line in lines:
+        yield _row(*_line(line, recall))
+
+
+def _line(line: Line, recall: bool) -> Iterator[str]:
+    yield _NONE if line.rank is None else str(line.rank)
+    yield line.method
+    yield str(line.accuracy.n)
+    yield line.accuracy.text(1, 100)
+    yield _value(line.highest, 100, ".1f")
+    yield "" if line.standing == "best" else _gap(line.to_best)
+    yield line.rounds.text(0)
+    if recall:
+        yield line.recall.text(1, 100)
+    yield _value(line.qcid, 1, ".3f")
+    yield _value(line.selection, 1000, ".1f")
+    out = "" if line.out is None else f", out: {100 * line.out:.1f} points behind on validation data"
+    yield "reference" if line.reference else f"{line.standing}{out}"
+
+
+def _gap(gap: Gap | None) -> str:
+    """In points; an interval only where there is one."""
+    if gap is None:
+        return _NONE
+    ends = f" [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
+    return f"{100 * gap.mean:+.1f}" + (ends if math.isfinite(gap.low) else "")
+
+
+def _ratio(relative: Gap | None) -> str:
+    """A relative difference as a ratio: 0.1 more is 1.10."""
+    if relative is None:
+        return _NONE
+    if math.isinf(relative.mean):
+        return "never got there"
+    ends = f" [{1 + relative.low:.2f}, {1 + relative.high:.2f}]"
+    return f"{1 + relative.mean:.2f}" + (ends if math.isfinite(relative.low) else "")
+
+
+def _value(measured: Measured, scale: float, form: str) -> str:
+    return _NONE if measured.value is None else f"{scale * measured.value:{form}}"
+
+
+def percent(share: float | None) -> str:
+    return _NONE if share is None else f"{share:.0%}".replace("%", " %")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _paragraphs(text: str | None) -> str:
+    return (text or "").partition("\n\n")[2].strip()

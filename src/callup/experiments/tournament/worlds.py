@@ -1,0 +1,87 @@
+"""Worlds as data: federations to compare methods in, each with and without lost replies."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from callup.core.errors import InputError, UsageError
+from callup.core.spec import build
+
+
+@dataclass(frozen=True)
+class World:
+    """A kind of federation and its variants, all in one file."""
+
+    name: str
+    title: str
+    base: Mapping[str, Any]
+    """Settings of every run in it."""
+    environments: tuple[Mapping[str, Any], ...]
+    """Its variants: a name, and changes to `base`."""
+    sources: Mapping[str, str]
+    """Where the settings come from."""
+    seconds: float
+    """What a round of random selection took on one core."""
+    lost: float = 0.2
+    """Every variant is played a second time, with this chance that a client asked does not reply; 0 for once only."""
+    margin: float = 0.03
+    """How far behind the leader, in accuracy on validation data, a method is clearly out."""
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of single methods that are recommended here."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Methods that cannot play here, each with the reason."""
+    held_out: bool = False
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(self._places())
+
+    def _places(self) -> Iterator[Place]:
+        for environment in self.environments:
+            changes = {key: value for key, value in environment.items() if key != "name"}
+            yield Place(self, str(environment["name"]), changes)
+            if self.lost:
+                suffix = f"{self.lost:.0%} lost".replace("%", " %")
+                yield Place(self, f"{environment['name']}, {suffix}", {**changes, "lost": self.lost})
+
+
+@dataclass(frozen=True)
+class Place:
+    """One federation that all methods meet; what the tables count."""
+
+    world: World
+    variant: str
+    changes: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.world.name}: {self.variant}"
+
+
+def read_world(path: Path, held_out: bool = False) -> World:
+    """A world from its file; a mistake in it is told with the file's name."""
+    values = read_toml(path)
+    try:
+        for environment in values.get("environments", ()):
+            if "name" not in environment:
+                raise UsageError("every one of environments needs a name")
+        world: World = build(World, "world", {**values, "name": path.stem, "held_out": held_out})
+    except UsageError as error:
+        raise InputError(f"{path}: {error}") from error
+    variants = [place.variant for place in world.places]
+    if not variants or len(set(variants)) < len(variants):
+        raise InputError(f"{path}: environments must be there and have names of their own")
+    return world
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"no such file: {path}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
