@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from callup.report import asks, charts, contest, lorenz, measures, raster, summary, wording
+from callup.report import asks, charts, contest, guarding, lorenz, measures, raster, summary, wording
 from callup.report.coverage import coverage, reach, seen_so_far, worst_off
 from callup.report.grouping import Scenario
 from callup.report.headline import headline
@@ -51,6 +51,7 @@ def sections(number: int, scenario: Scenario, rows: list[Row]) -> dict[str, Any]
         "recall": charts.rare_recall(scenario, looks),
         "lorenz": lorenz.lorenz_chart(spreads, "Share of calls by share of clients") if spreads else None,
         "spreads": spreads,
+        "guarded": guarding.watched(scenario),
         "costs": [(m.name, asks.cost(m)) for m in scenario.methods],
         "columns": summary.columns(scenario),
         "lines": summary.lines(scenario, rows),
