@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import queue
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.errors import CallupError
+from callup.experiments.nursery import workers
 from callup.simulation.recorder import Recorder, Recording, finished
 from callup.simulation.run import RoundRecord, Run
 from callup.simulation.settings import Settings
 from callup.simulation.store import load_run
+from callup.simulation.task import TASKS, Mlp
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,18 @@ class _Messenger:
         """Told by `_work`, which knows the exit code too."""
 
 
+def _load(todo: Any, events: Any, cells: Sequence[Cell], out: Path, how: Recording | None) -> None:  # noqa: ARG001
+    """What the cells will ask for. Whatever goes wrong here goes wrong again in a cell, which then tells it."""
+    for spec in dict.fromkeys(cell.settings.task for cell in cells):
+        with contextlib.suppress(Exception):
+            if isinstance(TASKS.make(spec).load().model, Mlp):
+                import callup.simulation.backends.batched  # noqa: F401
+    for spec in dict.fromkeys(cell.settings.selector for cell in cells):
+        with contextlib.suppress(Exception):
+            SELECTORS.make(spec)
+
+
 def _work(todo: Any, events: Any, cells: Sequence[Cell], out: Path, how: Recording | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     while (number := todo.get()) is not None:
         try:
             _run(cells[number], out / cells[number].name, _Messenger(events, number), how)
@@ -120,20 +131,14 @@ def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watc
     todo, events = context.Queue(), context.Queue()
     for number in [*range(len(cells)), *[None] * jobs]:
         todo.put(number)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # spares every worker a pool of threads it must not use
-    workers = [context.Process(target=_work, args=(todo, events, cells, out, how), daemon=True) for _ in range(jobs)]
     open_cells = set(range(len(cells)))
     problem: CellFailed | None = None
-    try:
-        # Workers inherit the blocked signal and so cannot be caught by a Ctrl-C before they have said they ignore it.
-        with _ctrl_c_waits():
-            for worker in workers:
-                worker.start()
+    with workers(jobs, _load, _work, (todo, events, cells, out, how)) as processes:
         while open_cells:
             try:
                 kind, number, what = events.get(timeout=1)
             except queue.Empty:
-                if any(worker.exitcode not in (None, 0) for worker in workers):
+                if any(process.exitcode not in (None, 0) for process in processes):
                     raise CellFailed("a worker process died; is there enough memory?") from None
                 continue
             cell = cells[number]
@@ -149,24 +154,5 @@ def _run_in_processes(cells: Sequence[Cell], out: Path, jobs: int, watcher: Watc
                     message, exit_code = what
                     watcher.failed(cell, message)
                     problem = problem or CellFailed(f"{cell.name}: {message}", exit_code)
-    finally:
-        for worker in workers:
-            if worker.pid is not None:
-                if open_cells:
-                    worker.terminate()
-                worker.join()
     if problem is not None:
         raise problem
-
-
-@contextlib.contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
-    """Ctrl-C pressed inside the block takes effect at its end; where signals cannot be held back it is as ever."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
