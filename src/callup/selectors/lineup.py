@@ -1,0 +1,200 @@
+"""Lineup: a group with balanced classes, whose members are not too one-sided, and that makes up for past rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from callup.analytics import traits
+from callup.analytics.last_rows import no_rows, with_rows
+from callup.analytics.pool import candidate_pool
+from callup.analytics.swap_search import Terms, best_group, most_needed_first
+from callup.core import draws
+from callup.core.catalogue import SELECTORS
+from callup.core.clients import Clients
+from callup.core.errors import InputError, UsageError
+from callup.core.index import Ids
+from callup.core.per_client import PerClient
+from callup.core.randomness import client_uniforms
+from callup.core.selector import Selector
+from callup.core.signals import Needs
+from callup.core.types import Feedback, Plan, Round, Selection, check_k
+
+_FORGOTTEN = 1e-6  # of a round's weight
+_SKETCH = 64
+_EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
+_BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
+
+
+@SELECTORS.add(
+    "lineup",
+    paper="Callup",
+    needs=("label_counts|label_gram|update|loss", "num_examples?"),
+    presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
+    cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
+)
+@dataclass(repr=False)
+class Lineup(Selector):
+    """Minimise one bound on how far the group's update lies from the whole population's, over this round and the last.
+
+    Client i has n_i samples and label shares p_i, which differ from the target u by z_i = p_i - u. In the group S it
+    weighs w_i = a_i / A, a_i = own n_i / (1 + own n_i), A = sum_S a_i. What past rounds left undone is h, the sum of
+    the groups' deviations sum w z, and m_i, the sum of the client's weights, both fading by `fade` a round:
+
+        J(S) = |h + sum_S w_i z_i|^2  +  drift sum_S w_i |z_i|^2  +  own ( sum_S 2 m_i w_i + w_i^2 (1 + 1 / (own n_i)) )
+               balance, now and lately   each member's own skew     clients not called lately, and enough data
+
+    The group is found by exchanging members of a random one until no exchange helps. docs/lineup.md derives J.
+
+    drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
+    labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. target:
+    uniform, or pooled, the shares of all clients together. prior: a target of your own, one number for each class.
+    basis: what clients are known by; auto takes label counts, else their inner products, else updates, else losses.
+    From updates, z is how far a client's last one lay from its group's mean. From losses there is no z, and a client
+    of high loss, by rank, is called rather than one of low loss. candidates: how many clients the search looks at.
+    """
+
+    drift: float = 0.1
+    own: float = 0.1
+    fade: float = 0.5
+    target: Literal["uniform", "pooled"] = "uniform"
+    prior: tuple[float, ...] = ()
+    basis: Literal["auto", "update", "loss"] = "auto"
+    candidates: int = 4000
+
+    def __post_init__(self) -> None:
+        for name in ("drift", "own"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise UsageError(f"lineup: {name} must not be negative and must be finite, got {getattr(self, name):g}")
+        if self.own == 0:
+            raise UsageError("lineup: own must be above 0; 0.001 is next to nothing")
+        if not 0 <= self.fade < 1:
+            raise UsageError(f"lineup: fade must be from 0 to below 1, got {self.fade:g}")
+        if self.prior and not (min(self.prior) >= 0 and 0 < sum(self.prior) < np.inf):
+            raise UsageError(f"lineup: prior must not be negative and must add up to something, got {self.prior}")
+        check_k(self.candidates, "lineup: candidates")
+
+    @property
+    def needs(self) -> Needs:
+        return self.card.needs if self.basis == "auto" else Needs.of([self.basis, "num_examples?"])
+
+    def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
+        super().start(clients, plan, rng)
+        self.classes_: int = plan.classes or 0
+        if self._labels(clients) == "label_gram" and not self.classes_:
+            raise InputError("lineup: label_gram alone does not tell the number of classes; set classes in the plan")
+        if self._labels(clients) == "label_gram" and self.prior:
+            raise InputError("lineup: label_gram does not tell one class from another; leave prior out")
+        if self.prior and "label_counts" in clients and len(self.prior) != clients.all("label_counts").shape[1]:
+            raise InputError(
+                f"lineup: prior has {len(self.prior)} numbers for {clients.all('label_counts').shape[1]} classes"
+            )
+        self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
+        self.called_ = PerClient(0.0)  # m: the same, of everyone asked
+        self.traits_ = no_rows()
+        self.loss_ = PerClient(np.inf)
+
+    def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
+        for memory in (self.weight_, self.called_, self.traits_, self.loss_):
+            memory.forget(np.setdiff1d(memory.ids, clients.ids))
+
+    def select(self, now: Round, k: int) -> Selection:
+        if not len(now.available):
+            return Selection(now.available)
+        ids = candidate_pool(now.available, self.candidates, k, now.rng)
+        z = self._traits(now.clients, ids)
+        skew = np.square(z).sum(axis=1)
+        debt = self.weight_.values @ self._traits(now.clients, self.weight_.ids)
+        recent = self.called_.get(ids)
+        terms = Terms(
+            vectors=z + debt,
+            costs=self.drift * skew + self.own * (2 * recent + self._dullness(now.clients, ids)),
+            weights=self._shares(now.clients, ids),
+            spare=self.own,
+        )
+        start = np.searchsorted(ids, draws.uniform(ids, min(k, len(ids)), now.rng))
+        group = most_needed_first(terms, best_group(terms, start, client_uniforms(now.rng, ids), now.rng))
+        weights = terms.weights[group] / terms.weights[group].sum()
+        return Selection(
+            ids[group],
+            weights=weights,
+            scores={"skew": skew[group], "called_lately": recent[group], "weight": weights},
+            notes={
+                "objective": terms.value(group),
+                "imbalance": float(np.square(weights @ z[group]).sum()),
+                "debt": float(np.square(debt).sum()),
+                "basis": _BASES[self._basis(now.clients)],
+            },
+        )
+
+    def update(self, feedback: Feedback) -> None:
+        if not self._labels(feedback.clients) and len(feedback.ids):
+            self._listen(feedback)
+        for memory, ids in ((self.weight_, feedback.ids), (self.called_, feedback.asked)):
+            memory.set(memory.ids.copy(), memory.values * self.fade)
+            if len(ids):
+                share = self._shares(feedback.clients, ids)
+                memory.add(ids, self.fade * share / share.sum())
+            memory.forget(memory.ids[memory.values < _FORGOTTEN])
+
+    def _listen(self, feedback: Feedback) -> None:
+        """Without label statistics: what the replies tell."""
+        alternatives = ("update", "loss") if self.basis == "auto" else (self.basis,)
+        told = next((name for name in alternatives if name in feedback.signals), alternatives[0])
+        if told == "update":
+            sketched = traits.sketches(feedback.signals["update"], _SKETCH)
+            apart = traits.from_updates(sketched, self._shares(feedback.clients, feedback.ids))
+            self.traits_ = with_rows(self.traits_, feedback.ids, apart, "lineup")
+        else:
+            self.loss_.set(feedback.ids, feedback.signals[told])
+
+    def _labels(self, clients: Clients) -> str | None:
+        """Which label statistics there are, if they may be used."""
+        if self.basis != "auto":
+            return None
+        return next((name for name in ("label_counts", "label_gram") if name in clients), None)
+
+    def _basis(self, clients: Clients) -> str:
+        return self._labels(clients) or ("update" if len(self.traits_.ids) else "loss")
+
+    def _traits(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """z, one row for each client."""
+        labels = self._labels(clients)
+        if labels == "label_counts":
+            return traits.from_counts(clients.of("label_counts", ids), self._target(clients))
+        if labels == "label_gram":
+            every = clients.derived("traits", lambda: self._from_gram(clients))
+            return np.asarray(every[clients.index.rows(ids)])
+        return np.asarray(self.traits_.get(ids), np.float64)
+
+    def _target(self, clients: Clients) -> np.ndarray:
+        if self.prior:
+            return np.array(self.prior) / sum(self.prior)
+        classes = clients.all("label_counts").shape[1]
+        if self.target == "uniform":
+            return np.full(classes, 1 / classes)
+        pooled = clients.derived("pooled labels", lambda: clients.all("label_counts").sum(axis=0))
+        return np.asarray(pooled / pooled.sum() if pooled.any() else np.full(classes, 1 / classes))
+
+    def _from_gram(self, clients: Clients) -> np.ndarray:
+        gram = clients.all("label_gram")
+        sizes = clients.all("num_examples") if "num_examples" in clients else np.sqrt(np.diagonal(gram))
+        return traits.from_gram(gram, sizes, self.classes_, self.target == "pooled")
+
+    def _shares(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """a: a small client weighs by its samples, a large one as much as any other."""
+        if "num_examples" not in clients:
+            return np.ones(len(ids))
+        n = clients.of("num_examples", ids)
+        return np.asarray(np.maximum(self.own * n / (1 + self.own * n), 1e-6))
+
+    def _dullness(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """0 for the client of the highest loss, 1 for the lowest, by ranks; only when losses are all there is."""
+        empty = _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else np.zeros(len(ids))
+        if not len(self.loss_.ids):
+            return empty
+        loss = draws.quantised(self.loss_.get(ids))
+        ranks = np.searchsorted(np.sort(loss), loss) / max(len(ids) - 1, 1)
+        return np.asarray(empty + 1 - ranks)
