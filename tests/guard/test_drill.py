@@ -40,13 +40,16 @@ HARDEST = {
 }
 """The lie that won most against each method with the guard on, by the stored table of all pairs."""
 
+PROMISED = {"fedacs": 0.5, "fedemd": 0.4, "fedemd-l2": 0.4, "power-of-choice": 0.5}
+"""Where it is not 30 %: caps of 2.5 and 2, and a fifth of the places beyond the cap."""
+
 FASTER = {"nccb": "nccb:steps=20,width=16", "fedcor": "fedcor:steps=5"}
 
 
 @pytest.mark.parametrize("name", [card.name for card in SELECTORS.cards()])
 def test_a_fifth_of_liars_stay_within_the_bound(name: str) -> None:
     selector = SELECTORS.make(name)
-    promised = 0.2 if selector.card.takes_everyone else 0.2 * max(1.5, selector.favour)
+    promised = 0.2 if selector.card.takes_everyone else PROMISED.get(name, 0.3)
     seen = drill(FASTER.get(name, name), HARDEST.get(name, "inflated-loss"), "on", rounds=100)
     assert seen.liars == 0.2
     assert seen.bound == pytest.approx(promised)

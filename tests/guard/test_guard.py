@@ -20,7 +20,7 @@ N, K = 60, 6
 IDS = np.arange(N)
 
 
-def begun(spec: str = "on", selector: str = "oort", n: int = N, **columns: np.ndarray) -> Guard:
+def begun(spec: str = "on", selector: str = "active-fl", n: int = N, **columns: np.ndarray) -> Guard:
     guard = guard_for(spec, SELECTORS.make(selector))
     assert guard is not None
     guard.start(Clients(np.arange(n), num_examples=np.full(n, 10.0), **columns), Plan(K, 100, 4), stream(0, "guard"))
@@ -240,20 +240,75 @@ def test_the_method_settles_cap_and_pool() -> None:
         assert guard is not None
         return guard.cap, guard.pool
 
-    assert settled("oort") == (1.5, 0.5)
+    assert settled("active-fl") == (1.5, 0.5)
+    assert settled("oort") == (1.5, None)  # its own limit is the head start, which a pool would take away
+    assert settled("oort:fedscale") == (1.5, 0.5)  # this preset has no limit of its own
+    assert settled("oort", "on:pool=0.3") == (1.5, 0.3)
+    assert settled("oort", "on:advance=3") == (1.5, 0.5)
     assert settled("fed-cbs") == (1.5, None)
     assert settled("fedacs") == (2.5, None)
     assert settled("fedacs:pool=0.2") == (5.0, None)
     assert settled("fedemd") == (2.0, None)
     assert settled("fedacs", "on:cap=1.5") == (1.5, None)
-    assert settled("oort", "on:pool=none") == (1.5, None)
+    assert settled("active-fl", "on:pool=none") == (1.5, None)
     assert guard_for("off", SELECTORS.make("oort")) is None
+
+
+def test_the_method_settles_head_start_and_purse() -> None:
+    def settled(selector: str, spec: str = "on") -> tuple[object, ...]:
+        guard = guard_for(spec, SELECTORS.make(selector))
+        assert guard is not None
+        return guard.cap, guard.advance, guard.extra, guard.most
+
+    assert settled("oort") == (1.5, 11, None, None)  # oort rests a client after more than ten rounds
+    assert settled("oort:cap=4") == (1.5, 5, None, None)
+    assert settled("oort:cap=1") == (1.5, 3, None, None)  # never fewer than anybody has
+    assert settled("random") == (1.5, 3, None, None)
+    cap, _, extra, most = settled("power-of-choice")
+    assert (cap, extra, most) == (1.5, 0.2, 6.0)
+    assert settled("power-of-choice", "on:cap=2") == (2.0, 3, None, None)  # a cap that was set is strict
+    assert settled("power-of-choice", "on:cap=2,extra=0.1") == (2.0, 3, 0.1, None)
+    assert settled("by-size", "on:extra=0.1") == (1.5, 3, 0.0, None)
+
+
+def test_the_purse_goes_to_the_most_wanted_and_is_never_overdrawn() -> None:
+    # Clients 0 to 11 report the highest losses, all are of one size, and all are candidates: without a guard they
+    # would get every place. 50 fair turns each: their caps allow 12 * 1.5 * 50 = 900 of 3000 places.
+    chooser = SELECTORS.make(f"power-of-choice:d={N}")
+    guard = guard_for("on:cap=1.5,extra=0.1,most=4", chooser)
+    assert guard is not None
+    clients = Clients(IDS, num_examples=np.full(N, 10.0))
+    guard.start(clients, Plan(K, 500, 4), stream(0, "guard"))
+    chooser.start(clients, Plan(K, 500, 4), stream(0, "start"))
+    calls = np.zeros(N)
+    for index in range(1, 501):
+        now = Round(
+            index,
+            guard.admit(index, IDS, K),
+            clients,
+            stream(0, "now", index),
+            lambda _, ids: 100.0 - ids.astype(float),
+        )
+        chosen = guard.ask(chooser, now, K, IDS)
+        assert len(chosen.ids) == K
+        guard.learn(index, IDS, chosen, K)
+        calls[chosen.ids] += 1
+        assert guard.state()["extra_.values"].sum() <= 0.1 * K * index
+    assert guard.beyond == 0
+    assert calls.max() <= 4 * 50
+    assert calls[:12].sum() <= 900 + 0.1 * 3000
+    assert calls[:12].sum() >= 0.95 * (900 + 0.1 * 3000)  # both are used to the full
+    assert calls[0] > calls[11]  # and the most wanted come first
 
 
 @pytest.mark.parametrize(
     ("spec", "word"),
     [
         ("on:cap=0.5", "cap"),
+        ("on:extra=1", "extra"),
+        ("on:extra=-0.1", "extra"),
+        ("on:cap=3,most=2", "most is 2, below the cap, 3"),
+        ("on:advance=0", "advance"),
         ("on:pool=0", "pool"),
         ("on:pool=1.5", "pool"),
         ("on:strikes=1", "one strike"),

@@ -7,6 +7,7 @@ import pytest
 
 from callup.core.errors import UsageError
 from callup.guard.bound import bound
+from callup.guard.limits import Limits
 from callup.guard.quota import allowance, fair_turn
 
 
@@ -62,11 +63,40 @@ def test_fair_turns_add_up_to_the_places() -> None:
     ],
 )
 def test_bound(share: float, cap: float, pool: float | None, turns: float | None, places: float) -> None:
-    assert bound(share, cap, pool, turns).places == pytest.approx(places)
+    assert bound(share, Limits(cap), pool, turns).places == pytest.approx(places)
+
+
+@pytest.mark.parametrize(
+    ("share", "limits", "turns", "places"),
+    [
+        (0.2, Limits(1.5, advance=11), 10.0, 0.3),  # 11 calls in 10 turns are fewer than the cap allows
+        (0.2, Limits(1.5, advance=11), 5.0, 0.44),  # 11 calls in 5 turns are 2.2 times the fair share
+        (0.2, Limits(1.5, extra=0.25, most=6), None, 0.55),
+        (0.01, Limits(1.5, extra=0.25, most=6), None, 0.06),  # six times a hundredth, and not 0.265
+        (0.01, Limits(1.5, extra=0.25), None, 0.265),
+        (0.0, Limits(1.5, extra=0.25), None, 0.0),
+        (0.8, Limits(1.5, extra=0.25, most=6), None, 1.0),
+    ],
+)
+def test_bound_with_a_head_start_and_with_a_purse(
+    share: float, limits: Limits, turns: float | None, places: float
+) -> None:
+    assert bound(share, limits, None, turns).places == pytest.approx(places)
 
 
 def test_bound_says_what_it_rests_on() -> None:
-    said = str(bound(0.2, 1.5, 0.5))
-    assert "min(0.2/0.5, 1.5 x 0.2) = 30%" in said
+    assert "min(0.2/0.5, 1.5 x 0.2) = 30% of places, once each client had 2 fair turns" in str(
+        bound(0.2, Limits(1.5), 0.5)
+    )
+    assert str(bound(0.2, Limits(1.5), None, 10)).endswith("at most 1.5 x 0.2 = 30% of places")
+    assert str(bound(0.2, Limits(1.5, advance=11), None, 5)).endswith("at most 11/5 x 0.2 = 44% of places")
+    assert str(bound(0.2, Limits(1.5, extra=0.2, most=6), None, 10)).endswith(
+        "at most min(1.5 x 0.2 + 0.2, 6 x 0.2) = 50% of places"
+    )
     with pytest.raises(UsageError, match="from 0 to 1, got 2"):
-        bound(2, 1.5, None)
+        bound(2, Limits(1.5), None)
+
+
+def test_a_pool_that_cannot_be_filled_is_not_part_of_the_promise() -> None:
+    # 1 - 1/1.5 is a third: a pool of 0.9 cannot be counted on, and 0.2/0.9 = 22% would be less than the cap allows.
+    assert "0.2/0.9" not in str(bound(0.2, Limits(1.5), 0.9))

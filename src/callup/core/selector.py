@@ -104,6 +104,19 @@ class Selector(Method):
         """How many times its fair share a client may be called by design; the guard's cap is never below it."""
         return 1.0
 
+    @property
+    def head_start(self) -> int:
+        """Calls that a client may have by design before others have had theirs; the guard allows them in advance."""
+        return 0
+
+    @property
+    def purse(self) -> float:
+        """Share of places for clients wanted beyond the guard's usual cap, for methods that name the most wanted first.
+
+        Then `favour` is what nobody exceeds, and the cap stays as usual for all other places.
+        """
+        return 0.0
+
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:
         """Clients joined or left. What was learned of the others stays; PerClient state needs nothing done."""
 

@@ -22,8 +22,10 @@ from callup.core.types import Plan, Replies, Round, Selection, check_k
 from callup.core.verify import ask
 from callup.guard.bound import Bound, bound
 from callup.guard.claims import believed
+from callup.guard.limits import Limits, listed
 from callup.guard.memory import Memory
 from callup.guard.pooling import pooled, spread
+from callup.guard.quota import ADVANCE
 from callup.guard.record import Event, Objection, Record
 from callup.guard.review import Verdict, objections
 from callup.guard.store import packed, unpacked
@@ -39,15 +41,20 @@ class Guard(Method):
     """Checks every report, limits what lying can win, and sets those aside who are caught.
 
     cap: how many times its fair share a client may be called; none is 1.5, or more where the method itself favours
-    clients more than that. pool: for methods that score clients one by one, the share of clients online from whom the
-    cohort is drawn at random. owner_cap: how many times the fair share of an owner all its clients together may have.
-    reach: robust deviations from the median beyond which a reported number is pulled in; feature_reach the same for
-    features; size_reach: how many times the median size a claim may be. huge: an update so many times the usual length
-    is refused. copy_angle: updates closer than this are the same. strikes: how many lead to quarantine, which lasts
-    `sentence` rounds; strikes are forgotten after `memory` rounds.
+    clients more than that. advance: calls that anybody may have at first. extra: the share of all places that may go
+    to clients beyond their cap, the most wanted first, and most: times its fair share that nobody exceeds even so; in
+    these, too, none is what the method needs. pool: for methods that score clients one by one, the share of clients
+    online from whom the cohort is drawn at random. owner_cap: how many times the fair share of an owner all its clients
+    together may have. reach: robust deviations from the median beyond which a reported number is pulled in;
+    feature_reach the same for features; size_reach: how many times the median size a claim may be. huge: an update so
+    many times the usual length is refused. copy_angle: updates closer than this are the same. strikes: how many lead
+    to quarantine, which lasts `sentence` rounds; strikes are forgotten after `memory` rounds.
     """
 
     cap: float | None = None
+    advance: int | None = None
+    extra: float | None = None
+    most: float | None = None
     pool: float | None = 0.5
     owner_cap: float = 3.0
     reach: float = 5.0
@@ -62,8 +69,12 @@ class Guard(Method):
     """Weights of a selection count how often a client was drawn; set by the method."""
 
     def __post_init__(self) -> None:
-        if self.cap is not None and not self.cap >= 1:
-            raise UsageError(f"guard: cap must be at least 1, or not all places can be filled, got {self.cap:g}")
+        self._limits = Limits(
+            USUAL_CAP if self.cap is None else self.cap,
+            ADVANCE if self.advance is None else self.advance,
+            self.extra or 0.0,
+            math.inf if self.most is None else self.most,
+        )
         if self.pool is not None and not 0 < self.pool <= 1:
             raise UsageError(f"guard: pool must be above 0 and at most 1, got {self.pool:g}")
         for name in ("owner_cap", "size_reach", "huge"):
@@ -100,8 +111,10 @@ class Guard(Method):
         """Who may be chosen: nobody in quarantine, nobody above the cap while others can fill the places."""
         online = np.sort(online)
         free = ~self._record.away(online, index)
-        room = self._turns.room(online, k, self._cap, self.key_)
+        room = self._room(online, k)
         below = free & (room >= 1)
+        if self._turns.purse(online, k, self._limits.extra) > 0:
+            below |= free & (self._turns.room_of_the_most(online, k, self._limits.most, self.key_) >= 1)
         below &= ~self._turns.held_back(online, below, index, k, self.owner_cap, self.key_)
         missing = min(k, int(free.sum())) - int(below.sum())
         if missing > 0:
@@ -116,10 +129,14 @@ class Guard(Method):
         rng = stream(self.key_, "pool", now.index)
         if self.pool is not None and selector.card.one_by_one and len(now.available):
             return pooled(selector, now, k, len(online), self.pool, rng)
+        if self._limits.extra:
+            online = np.sort(online)
+            purse = self._turns.purse(online, k, self._limits.extra)
+            return listed(selector, now, k, online[self._room(online, k) < 1], purse)
         selection = ask(selector, now, k)
         if not self.repeats:
             return selection
-        room = self._turns.room(np.sort(online), k, self._cap, self.key_)
+        room = self._room(np.sort(online), k)
         return spread(selection, room[np.isin(np.sort(online), now.available)], now, rng)
 
     def scale(self, name: str, ids: Ids, values: np.ndarray) -> np.ndarray:
@@ -146,8 +163,7 @@ class Guard(Method):
         times = np.ones(len(selection.ids))
         if self.repeats and selection.weights is not None:
             times = np.asarray(selection.weights, np.float64)
-        room = self._turns.room(np.sort(online), k, self._cap, self.key_)
-        self._turns.beyond += int(np.isin(selection.ids, np.sort(online)[room < 1]).sum())
+        self._spend(np.sort(online), k, selection.ids)
         self._turns.count(online, k, selection.ids, times)
         found = [*others, *(objection for verdict in verdicts for objection in verdict.found)]
         self._record.judge(index, found, self.strikes, self.memory, self.sentence)
@@ -155,6 +171,17 @@ class Guard(Method):
             self._memory.heard(name, ids, values)
         for verdict in verdicts:
             self._memory.learn(verdict, self.key_)
+
+    def _spend(self, online: Ids, k: int, called: Ids) -> None:
+        """Who was called beyond the cap is paid for out of the purse, as far as it goes."""
+        above = called[np.isin(called, online[self._room(online, k) < 1])]
+        paid = above[: self._turns.purse(online, k, self._limits.extra)]
+        self._turns.extra.add(paid, 1.0)
+        self._turns.beyond += len(above) - len(paid)
+
+    def _room(self, online: Ids, k: int) -> np.ndarray:
+        """How many more calls each client may have under the cap."""
+        return self._turns.room(online, k, self._limits.cap, self._limits.advance, self.key_)
 
     def away(self, index: int, ids: Ids) -> Ids:
         """Who of these is in quarantine in this round."""
@@ -177,13 +204,9 @@ class Guard(Method):
         """Places given to clients above the cap, because too few were below it; the bound does not cover them."""
         return self._turns.beyond
 
-    @property
-    def _cap(self) -> float:
-        return USUAL_CAP if self.cap is None else self.cap
-
     def bound(self, share: float) -> Bound:
         """The most places that a share of the clients can win in the run as it was planned."""
-        return bound(share, self._cap, self.pool, None if math.isnan(self.planned_) else self.planned_)
+        return bound(share, self._limits, self.pool, None if math.isnan(self.planned_) else self.planned_)
 
     def state(self) -> Arrays:
         own = {"schema": np.array(self.schema), "key_": np.array(self.key_), "planned_": np.array(self.planned_)}
@@ -205,5 +228,16 @@ def guard_for(spec: str, selector: Selector) -> Guard | None:
     card = selector.card
     if card.takes_everyone:
         return replace(made, cap=math.inf, pool=1.0)
-    cap = max(USUAL_CAP, selector.favour) if made.cap is None else made.cap
-    return replace(made, cap=cap, pool=made.pool if card.one_by_one else None, repeats=card.with_replacement)
+    cap, extra, most = made.cap, made.extra, made.most
+    if card.with_replacement:
+        extra = 0.0  # the list of such a method is a draw, not an order
+    if cap is None and extra is None and selector.purse:
+        cap, extra = USUAL_CAP, selector.purse
+        most = max(USUAL_CAP, selector.favour) if most is None else most
+    if cap is None:
+        cap = max(USUAL_CAP, selector.favour)
+    advance = max(ADVANCE, selector.head_start) if made.advance is None else made.advance
+    # Draws from a pool would take a method's head start from it; a pool that was asked for is used all the same.
+    asked = advance == ADVANCE or made.pool != Guard.pool
+    pool = made.pool if card.one_by_one and asked and not extra else None
+    return replace(made, cap=cap, advance=advance, extra=extra, most=most, pool=pool, repeats=card.with_replacement)

@@ -11,6 +11,7 @@ import numpy as np
 
 _SETTLED = 8.0  # fair turns after which the limit is strict
 ADVANCE = 3  # calls that anybody may have at first: rare data is wanted early, and two turns make up for it
+ADVANCE_OF_THE_MOST = 10  # calls that the most wanted may have at first out of a purse, if there is one
 
 
 def fair_turn(k: int, online: int) -> float:
@@ -18,21 +19,15 @@ def fair_turn(k: int, online: int) -> float:
     return min(k, online) / online if online else 0.0
 
 
-def allowance(turns: np.ndarray, luck: np.ndarray, cap: float) -> np.ndarray:
+def allowance(turns: np.ndarray, luck: np.ndarray, cap: float, advance: int = ADVANCE) -> np.ndarray:
     """How often clients with these fair turns may have been called, this round included; whole numbers.
 
-    Three calls are allowed in advance. `luck`, a number from 0 to 1 that each client keeps, rounds c E up or down, so
-    that limits do not rise for everyone in the same round; its mean is c E. By and by one call is held back, and after
-    eight fair turns the limit is never above c E.
+    Some calls, three as a rule, are allowed in advance. `luck`, a number from 0 to 1 that each client keeps, rounds c E
+    up or down, so that limits do not rise for everyone in the same round; its mean is c E. By and by one call is held
+    back, and after eight fair turns the limit is never above c E, where that is more than the advance.
 
     >>> allowance(np.array([0.2, 3.0, 10.0]), np.array([0.5, 0.5, 0.5]), cap=1.5)
     array([ 3.,  4., 14.])
     """
     held_back = np.minimum(1.0, turns / _SETTLED)
-    return np.asarray(np.maximum(ADVANCE, np.floor(luck + cap * turns - held_back)))
-
-
-def strict_share(share: float, cap: float, turns: float | None) -> float:
-    """The most that a share of the clients can win under the cap; in a run of few turns, what is allowed in advance."""
-    startup = 0.0 if not turns else ADVANCE / turns
-    return min(1.0, share * max(cap, startup))
+    return np.asarray(np.maximum(advance, np.floor(luck + cap * turns - held_back)))

@@ -13,7 +13,8 @@ from callup.guard.memory import Memory
 from callup.guard.record import Record
 from callup.guard.turns import Turns
 
-_TURNS = ("calls", "turns", "owner", "owner_calls", "owner_turns")
+_TURNS = ("calls", "turns", "owner", "owner_calls", "owner_turns", "extra")
+_SUMS = ("places", "beyond")
 
 
 def packed(turns: Turns, record: Record, memory: Memory) -> Arrays:
@@ -23,7 +24,7 @@ def packed(turns: Turns, record: Record, memory: Memory) -> Arrays:
     tables |= {f"latest_{name}_": table for name, table in memory.latest.items()}
     tables |= {f"sent_{name}_": table for name, table in memory.sent.items()}
     out: Arrays = {
-        "beyond_": np.array(turns.beyond),
+        **{f"{name}_": np.array(getattr(turns, name)) for name in _SUMS},
         "event_clients_": record.clients.copy(),
         "event_facts_": record.facts.copy(),
         "start_": memory.start.copy(),
@@ -45,7 +46,9 @@ def unpacked(state: Arrays) -> tuple[Turns, Record, Memory]:
             plain[name] = array
     try:
         read = {name: PerClient.from_state(parts) for name, parts in tables.items()}
-        turns = Turns(**{name: read[f"{name}_"] for name in _TURNS}, beyond=int(plain["beyond_"]))
+        counts: dict[str, Any] = {name: read[f"{name}_"] for name in _TURNS}
+        counts |= {name: int(plain[f"{name}_"]) for name in _SUMS}
+        turns = Turns(**counts)
         clients, facts = np.array(plain["event_clients_"]), np.array(plain["event_facts_"])
         record = Record(read["strikes_"], read["until_"], clients, facts)
         start = np.array(plain["start_"])

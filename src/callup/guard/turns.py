@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +11,7 @@ from callup.core import draws
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.randomness import client_uniforms, stream
-from callup.guard.quota import allowance, fair_turn
+from callup.guard.quota import ADVANCE_OF_THE_MOST, allowance, fair_turn
 
 
 def _whole(default: int) -> PerClient:
@@ -26,14 +27,25 @@ class Turns:
     owner: PerClient = field(default_factory=lambda: _whole(-1))
     owner_calls: PerClient = field(default_factory=PerClient)
     owner_turns: PerClient = field(default_factory=PerClient)
+    extra: PerClient = field(default_factory=PerClient)
+    """Calls out of the purse, which do not count towards the cap."""
+    places: int = 0
+    """All places there have been."""
     beyond: int = 0
-    """Places given beyond the cap, because too few clients were below it."""
+    """Places given beyond all limits, because too few clients were below them."""
 
-    def room(self, online: Ids, k: int, cap: float, key: int) -> np.ndarray:
-        """How many more calls each client may have, this round included."""
+    def room(self, online: Ids, k: int, cap: float, advance: int, key: int) -> np.ndarray:
+        """How many more calls each client may have under the cap, this round included."""
+        counted = self.calls.get(online) - self.extra.get(online)
+        return np.asarray(self._allowed(online, k, cap, advance, key) - counted)
+
+    def room_of_the_most(self, online: Ids, k: int, most: float, key: int) -> np.ndarray:
+        """How many more calls each client may have if the purse pays for what is beyond the cap."""
+        return np.asarray(self._allowed(online, k, most, ADVANCE_OF_THE_MOST, key) - self.calls.get(online))
+
+    def _allowed(self, online: Ids, k: int, cap: float, advance: int, key: int) -> np.ndarray:
         had = self.turns.get(online) + fair_turn(k, len(online))
-        luck = client_uniforms(stream(key, "luck"), online)
-        return np.asarray(allowance(had, luck, cap) - self.calls.get(online))
+        return allowance(had, client_uniforms(stream(key, "luck"), online), cap, advance)
 
     def held_back(self, online: Ids, free: np.ndarray, index: int, k: int, cap: float, key: int) -> np.ndarray:
         """A mask: who has to wait because its owner has too little room for all of its clients.
@@ -57,8 +69,14 @@ class Turns:
                 wait[rows[~np.isin(online[rows], called)]] = True
         return wait
 
+    def purse(self, online: Ids, k: int, share: float) -> int:
+        """How many places may go to clients beyond their cap now, if these are to be no more than a share of all."""
+        left = math.floor(share * (self.places + min(k, len(online)))) - int(self.extra.values.sum())
+        return max(left, 0)
+
     def count(self, online: Ids, k: int, ids: Ids, times: np.ndarray) -> None:
         """A round has been played: everybody online had a turn, these were called."""
+        self.places += min(k, len(online))
         self.turns.add(online, fair_turn(k, len(online)))
         self.calls.add(ids, times)
         owner = self.owner.get(online)

@@ -100,6 +100,10 @@ class Oort(Selector):
             check_k(self.cap, "oort: cap")
 
     @property
+    def head_start(self) -> int:
+        return 0 if self.cap is None else self.cap + 1  # then a client rests
+
+    @property
     def _pacer(self) -> Pacer:
         return Pacer(self.step, self.window, self.percentile)
 

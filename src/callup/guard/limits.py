@@ -1,0 +1,60 @@
+"""How often clients may be called: the rules in force in one run, and the list they are applied to."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from callup.core.errors import UsageError
+from callup.core.index import Ids
+from callup.core.selector import Selector
+from callup.core.types import Round, Selection, check_k
+from callup.core.verify import ask
+from callup.guard.quota import ADVANCE
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A cap for everybody, calls in advance, and a purse of places for those who are wanted more than that."""
+
+    cap: float
+    """Times its fair share that a client may be called."""
+    advance: int = ADVANCE
+    """Calls that anybody may have at first."""
+    extra: float = 0.0
+    """Share of all places that may go to clients beyond their cap, the most wanted first."""
+    most: float = math.inf
+    """Times its fair share that nobody exceeds, places out of the purse included."""
+
+    def __post_init__(self) -> None:
+        if not self.cap >= 1:
+            raise UsageError(f"guard: cap must be at least 1, or not all places can be filled, got {self.cap:g}")
+        if not 0 <= self.extra < 1:
+            raise UsageError(f"guard: extra must be a share from 0 to below 1, got {self.extra:g}")
+        if not self.most >= self.cap:
+            raise UsageError(f"guard: most is {self.most:g}, below the cap, {self.cap:g}")
+        check_k(self.advance, "guard: advance")
+
+
+def listed(selector: Selector, now: Round, k: int, beyond: Ids, purse: int) -> Selection:
+    """The k most wanted of whom no more than `purse` are `beyond` their cap.
+
+    The selector names so many more clients that the list is long enough whoever is on it, and is read from the top.
+    """
+    beyond = np.intersect1d(now.available, beyond)
+    wide = ask(selector, now, k + max(0, len(beyond) - purse))
+    above = np.isin(wide.ids, beyond)
+    allowed = ~above | (np.cumsum(above) <= purse)
+    # Where too few are below their caps, the cap gives way rather than leave places empty.
+    order = np.concatenate([np.flatnonzero(allowed), np.flatnonzero(~allowed)])
+    keep = np.sort(order[:k])
+    return dataclasses.replace(
+        wide,
+        ids=wide.ids[keep],
+        weights=None if wide.weights is None else np.asarray(wide.weights)[keep],
+        scores={name: np.asarray(part)[keep] for name, part in wide.scores.items()},
+        notes={**wide.notes, "guard_extra": float(above[keep].sum())},
+    )
