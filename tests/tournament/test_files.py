@@ -80,6 +80,26 @@ def test_mistakes_in_a_file_are_told_with_its_name(tmp_path):
             read_cup(tmp_path)
 
 
+def test_a_cup_may_have_few_places(tmp_path):
+    (tmp_path / "worlds").mkdir()
+    for name, seconds in (("dear", 2.0), ("cheap", 1.0)):
+        text = f'title = "t"\nseconds = {seconds}\n[sources]\n[base]\n[[environments]]\nname = "e"\n'
+        (tmp_path / "worlds" / f"{name}.toml").write_text(text)
+    rest = '[check]\nworlds = []\nmethods = []\nsettings = {}\n[[methods]]\nname = "random"\nselector = "random"\n'
+
+    def places(line):
+        (tmp_path / "tournament.toml").write_text(f'title = "t"\n{line}\n{rest}')
+        return [place.name for world in read_cup(tmp_path).worlds for place in world.places]
+
+    assert places("") == ["cheap: e", "cheap: e, 20 % lost", "dear: e", "dear: e, 20 % lost"]
+    assert places('worlds = ["dear"]') == ["dear: e", "dear: e, 20 % lost"]
+    assert places('places = ["dear: e, 20 % lost", "cheap: e"]') == ["cheap: e", "dear: e, 20 % lost"]
+    with pytest.raises(InputError, match="no place is called 'dear: f'; did you mean 'dear: e'"):
+        places('places = ["dear: f"]')
+    with pytest.raises(InputError, match="worlds and places are both given"):
+        places('worlds = ["dear"]\nplaces = ["dear: e"]')
+
+
 def test_the_page_is_up_to_date():
     spec = importlib.util.spec_from_file_location("tournament_page", ROOT / "docs" / "tournament.py")
     module = importlib.util.module_from_spec(spec)

@@ -11,6 +11,7 @@ from callup.experiments.reproduce.cells import Cell
 from callup.experiments.reproduce.pool import run_cell
 from callup.experiments.reproduce.store import Results
 from callup.experiments.tournament.match import SELECTION_SECONDS, Stopwatch, play_match
+from callup.experiments.tournament.scores import final_accuracy
 from callup.simulation.engine import simulate
 from callup.simulation.settings import settings
 
@@ -44,6 +45,13 @@ def test_validation_accuracy_comes_back_from_disk_for_matches_alone(tmp_path):
     assert match.series.accuracy == run.series.accuracy
     assert len(match.series.validation) == 3
     assert run.series.validation == ()
+
+
+def test_a_run_that_goes_astray_is_a_result_too():
+    """Replies that are not finite are set aside by the engine, so the model stays as it was and is tested as ever."""
+    found, _ = play_match(settings(**{**RUN, "local": {"rate": 1e30}}))
+    assert found.index == (2, 4, 5)
+    assert final_accuracy(found) < 0.3
 
 
 def work(seconds):

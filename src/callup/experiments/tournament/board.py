@@ -37,7 +37,7 @@ class Board:
             world = place.world
             layers = [world.base, place.changes, method.settings, world.presets.get(method.name, {}), self.cup.fixed]
             values = merged(layers)
-            pace = float(values.pop("seconds", world.seconds * method.pace))
+            pace = float(values.pop("seconds", world.seconds + method.extra))
             try:
                 made = settings(**values, seed=seed)
                 cell = Cell("match", made, pace * made.rounds)
@@ -87,7 +87,8 @@ class Board:
         for place in self.places:
             if self.clearly_out(place) is None:
                 ranked = [m for m in self.cup.playing(place.world) if not m.reference]
-                staying = ranked[: round((1 - share_out) * len(ranked))]
+                places = [int(number * (1 - share_out)) for number in range(len(ranked) + 1)]
+                staying = [m for m, now, then in zip(ranked, places[1:], places, strict=False) if now > then]
                 cells += [self.cell(place, m, seed) for m in staying for seed in range(self.cup.first, self.cup.seeds)]
         return self._results.missing({cell.key: cell for cell in cells}.values())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ class Contestant:
 
     name: str
     settings: Mapping[str, Any]
-    pace: float = 1.0
-    """How many times longer than random selection a round takes."""
+    extra: float = 0.0
+    """Seconds that a round takes on one core on top of what random selection takes."""
     reference: bool = False
     """Shown beside the others and neither ranked nor given more than the first seeds."""
     note: str = ""
@@ -82,34 +82,42 @@ class Cup:
 
 
 def read_cup(folder: Path, name: str = MAIN) -> Cup:
-    """The cup of this name in the tournament's folder; without a list of worlds of its own it takes all of them."""
+    """The cup of this name in the tournament's folder. It is played in all worlds, or in those of `worlds` or `places`;
+    held-out worlds belong to the tournament alone."""
     path = folder / f"{name}.toml"
     values = read_toml(path)
-    known = {file.stem: file for file in sorted((folder / "worlds").glob("*.toml"))}
-    held_out = sorted((folder / HELD_OUT).glob("*.toml"))
+    worlds = [read_world(file) for file in (folder / "worlds").glob("*.toml")]
+    worlds.sort(key=lambda world: (world.seconds, world.name))  # what is cheap is known first
+    if name == MAIN:
+        worlds += [read_world(file, held_out=True) for file in sorted((folder / HELD_OUT).glob("*.toml"))]
     try:
-        wanted = values.pop("worlds", [*known])
-        for world in wanted:
-            if world not in known:
-                raise UsageError(f"no world is called '{world}'{suggest(str(world), known)}")
-        own = set(Contestant.__dataclass_fields__)
-        methods = tuple(
-            build(
-                Contestant,
-                "methods",
-                {
-                    **{key: value for key, value in item.items() if key in own},
-                    "settings": {key: value for key, value in item.items() if key not in own},
-                },
-            )
-            for item in values.pop("methods", [])
-        )
-        worlds = [read_world(known[world]) for world in wanted]
-        worlds += [read_world(file, held_out=True) for file in held_out if name == MAIN]
+        chosen = _chosen(worlds, values.pop("worlds", []), values.pop("places", []))
+        methods = tuple(_contestant(item) for item in values.pop("methods", []))
         trial = build(Trial, "check", values.pop("check", {}))
-        cup: Cup = build(
-            Cup, "cup", {**values, "name": name, "methods": methods, "worlds": tuple(worlds), "check": trial}
-        )
+        cup: Cup = build(Cup, "cup", {**values, "name": name, "methods": methods, "worlds": chosen, "check": trial})
     except UsageError as error:
         raise InputError(f"{path}: {error}") from error
     return cup
+
+
+def _chosen(worlds: list[World], names: list[str], places: list[str]) -> tuple[World, ...]:
+    known = {place.name: world.name for world in worlds for place in world.places}
+    for what, asked, there in (("world", names, [w.name for w in worlds]), ("place", places, list(known))):
+        for name in asked:
+            if name not in there:
+                raise UsageError(f"no {what} is called '{name}'{suggest(str(name), there)}")
+    if names and places:
+        raise UsageError("worlds and places are both given; a place has its world in its name")
+    if not names and not places:
+        return tuple(worlds)
+    homes = {*names, *(known[place] for place in places)}
+    return tuple(replace(world, only=tuple(places)) for world in worlds if world.name in homes)
+
+
+def _contestant(item: Mapping[str, Any]) -> Contestant:
+    """Whatever is no field of its own is a setting of the run."""
+    own = set(Contestant.__dataclass_fields__)
+    settings = {key: value for key, value in item.items() if key not in own}
+    named = {key: value for key, value in item.items() if key in own}
+    made: Contestant = build(Contestant, "methods", {**named, "settings": settings})
+    return made

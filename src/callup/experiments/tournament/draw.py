@@ -85,7 +85,9 @@ def _toml(base: dict[str, Any], lost: float, samples: float, seed: str, nth: int
         "absent": {"shapley": "scores hundreds of models a round"} if base["k"] > 6 else {},
     }
     local = to_toml({"local": base["local"]}).replace("[local]", "[base.local]").strip()
-    variant = to_toml({"name": f"{lost:.0%} lost".replace("%", " %") if lost else "all reply", "partition": base["partition"]}).strip()
+    variant = to_toml(
+        {"name": f"{lost:.0%} lost".replace("%", " %") if lost else "all reply", "partition": base["partition"]}
+    ).strip()
     return f"{to_toml(head).strip()}\n\n{local}\n\n[[environments]]\n{variant}\n"
 
 

@@ -21,7 +21,7 @@ class World:
     base: Mapping[str, Any]
     """Settings of every run in it."""
     environments: tuple[Mapping[str, Any], ...]
-    """Its variants: a name, and changes to `base`."""
+    """Its variants: a name, changes to `base`, and `lost` where it differs from the world's."""
     sources: Mapping[str, str]
     """Where the settings come from."""
     seconds: float
@@ -35,18 +35,20 @@ class World:
     absent: Mapping[str, str] = field(default_factory=dict)
     """Methods that cannot play here, each with the reason."""
     held_out: bool = False
+    only: tuple[str, ...] = ()
+    """Names of the places that a cup is played in; none means all."""
 
     @property
     def places(self) -> tuple[Place, ...]:
-        return tuple(self._places())
+        return tuple(place for place in self._places() if not self.only or place.name in self.only)
 
     def _places(self) -> Iterator[Place]:
         for environment in self.environments:
-            changes = {key: value for key, value in environment.items() if key != "name"}
-            yield Place(self, str(environment["name"]), changes)
-            if self.lost:
-                suffix = f"{self.lost:.0%} lost".replace("%", " %")
-                yield Place(self, f"{environment['name']}, {suffix}", {**changes, "lost": self.lost})
+            name, lost = str(environment["name"]), float(environment.get("lost", self.lost))
+            changes = {key: value for key, value in environment.items() if key not in ("name", "lost")}
+            yield Place(self, name, changes)
+            if lost:
+                yield Place(self, f"{name}, {lost:.0%} lost".replace("%", " %"), {**changes, "lost": lost})
 
 
 @dataclass(frozen=True)
