@@ -52,23 +52,47 @@ class _Totals:
         return np.asarray(length / total**2 + (self.costs[others].sum() + self.spare + self.costs) / total)
 
 
-def best_group(terms: Terms, start: np.ndarray, luck: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows of a group of the size of `start` that no exchange of one member improves; `luck` decides between equals."""
-    totals = _Totals(terms)
-    group = np.array(start)
-    grain = _GRAIN * max(1.0, float(np.abs(terms.costs).max(initial=0.0)), float(totals.squares.max(initial=0.0)))
-    for _ in range(_SWEEPS):
-        changed = False
-        for place in rng.permutation(len(group)):
-            others = np.delete(group, place)
-            values = np.round(totals.with_each(others) / grain) + luck / 2  # whole numbers, so luck only breaks ties
-            values[others] = np.inf
-            best = int(values.argmin())
-            if values[best] < values[group[place]] - 1:
-                group[place], changed = best, True
-        if not changed:
-            break
-    return group
+def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Rows of a group that no exchange of one member improves; `luck`, from 0 to 1, decides between equals.
+
+    The better of two: one grown by always adding whoever suits best, and one begun at random, which finds what the
+    first overlooks and differs from round to round.
+    """
+    search = _Search(terms, luck)
+    groups = [search.improved(start, rng) for start in (search.grown(size), rng.permutation(len(luck))[:size])]
+    return min(groups, key=lambda group: round(terms.value(group) / search.grain))
+
+
+class _Search:
+    """Judges all candidates at once; values are whole numbers of grains, so that luck only breaks ties."""
+
+    def __init__(self, terms: Terms, luck: np.ndarray) -> None:
+        self.totals = _Totals(terms)
+        self.luck = luck
+        self.grain = _GRAIN * max(1.0, float(np.abs(terms.costs).max()), float(self.totals.squares.max()))
+
+    def judged(self, others: np.ndarray) -> np.ndarray:
+        values = np.round(self.totals.with_each(others) / self.grain) + self.luck / 2
+        values[others] = np.inf
+        return np.asarray(values)
+
+    def grown(self, size: int) -> np.ndarray:
+        group = np.empty(size, np.int64)
+        for place in range(size):
+            group[place] = self.judged(group[:place]).argmin()
+        return group
+
+    def improved(self, group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        for _ in range(_SWEEPS):
+            changed = False
+            for place in rng.permutation(len(group)):
+                values = self.judged(np.delete(group, place))
+                best = int(values.argmin())
+                if values[best] < values[group[place]] - 1:
+                    group[place], changed = best, True
+            if not changed:
+                break
+        return group
 
 
 def most_needed_first(terms: Terms, group: np.ndarray) -> np.ndarray:

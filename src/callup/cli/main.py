@@ -19,7 +19,6 @@ from callup.cli.failures import explain
 from callup.cli.session import Session
 from callup.core.errors import UsageError, suggest
 
-
 # Help is plain. Typer still loads rich to escape "[default: 0]" for HTML, which doubles the time and shows as "\\[".
 typer.core.HAS_RICH = False
 

@@ -46,7 +46,8 @@ class Lineup(Selector):
         J(S) = |h + sum_S w_i z_i|^2  +  drift sum_S w_i |z_i|^2  +  own ( sum_S 2 m_i w_i + w_i^2 (1 + 1 / (own n_i)) )
                balance, now and lately   each member's own skew     clients not called lately, and enough data
 
-    The group is found by exchanging members of a random one until no exchange helps. docs/lineup.md derives J.
+    The group is found by exchanging members, of a greedy one and of a random one, until no exchange helps.
+    docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. target:
@@ -114,8 +115,8 @@ class Lineup(Selector):
             weights=self._shares(now.clients, ids),
             spare=self.own,
         )
-        start = np.searchsorted(ids, draws.uniform(ids, min(k, len(ids)), now.rng))
-        group = most_needed_first(terms, best_group(terms, start, client_uniforms(now.rng, ids), now.rng))
+        best = best_group(terms, min(k, len(ids)), client_uniforms(now.rng, ids), now.rng)
+        group = most_needed_first(terms, best)
         weights = terms.weights[group] / terms.weights[group].sum()
         return Selection(
             ids[group],
