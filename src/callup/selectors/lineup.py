@@ -57,7 +57,7 @@ class Lineup(Selector):
     of high loss, by rank, is called rather than one of low loss. candidates: how many clients the search looks at.
     """
 
-    drift: float = 0.1
+    drift: float = 0.06
     own: float = 0.1
     fade: float = 0.5
     target: Literal["uniform", "pooled"] = "uniform"
