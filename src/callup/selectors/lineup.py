@@ -43,8 +43,10 @@ class Lineup(Selector):
     weighs w_i = a_i / A, a_i = own n_i / (1 + own n_i), A = sum_S a_i. What past rounds left undone is h, the sum of
     the groups' deviations sum w z, and m_i, the sum of the client's weights, both fading by `fade` a round:
 
-        J(S) = |h + sum_S w_i z_i|^2  +  drift sum_S w_i |z_i|^2  +  own ( sum_S 2 m_i w_i + w_i^2 (1 + 1 / (own n_i)) )
-               balance, now and lately   each member's own skew     clients not called lately, and enough data
+        J(S) =   |h + sum w_i z_i|^2          balance, of this round and the last ones together
+               + drift sum w_i |z_i|^2        the skew of each member, which local training runs after
+               + own sum 2 m_i w_i            clients that were called a moment ago
+               + own / A                      little data
 
     The group is found by exchanging members, of a greedy one and of a random one, until no exchange helps.
     docs/lineup.md derives J.
