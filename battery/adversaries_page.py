@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
+from price import Case, Loss, cases, together
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "battery" / "results", ROOT / "docs" / "adversaries.md"
-Cells = list[dict[str, Any]]
+Drills = list[dict[str, Any]]
 
 HEAD = """# Liars, with the guard off and on
 
@@ -20,77 +23,113 @@ Written by `python battery/adversaries_page.py` from the results of `make batter
 ## What share of the places do liars win?
 
 {clients} clients with skewed labels, {k} places a round, {rounds} rounds, a made-up federation without training
-(`callup.simulation.drill`), {seeds}. A cell is the liars' share of all places in per cent, with the guard off → on. The
-last column is what the guard promises.
+(`callup.simulation.drill`). A cell is the liars' share of all places in per cent, with the guard off → on; where there
+are several seeds, the largest of them. The last column is what the guard promises.
 """
 
 PRICE = """
 ## What does the guard cost where everybody is honest?
 
-Real training on fashion14, {seeds} seeds, 50 rounds: the mean of the last five tests, the first tested round at the
-target (51: not reached), and the recall of the classes that Mavericks own. Off → on. Runs with and without the guard
-call different clients, so a single difference is partly luck; `random` shows how much. Nobody honest was set aside
-{caught}.
+Real training on fashion14, 50 rounds, seeds {seeds}, each once with and once without the guard: the mean of the last
+ten tests, the first round at the target (51: not reached), and the recall of the classes that Mavericks own. Off → on,
+then what is lost, with its 95 % interval by Student's t over the paired seeds; below zero is a gain. The goals: no more
+than 1 point of accuracy, 10 % of the rounds, 2 points of recall. Bold: the mean is beyond the goal. Runs with and
+without the guard call different clients from the first time it acts, so a difference is partly luck, as `random`
+shows; only an interval that is all within the goal shows that it is met. Nobody honest was set aside {caught}.
 """
 
 
-def table(cells: Cells, share: float) -> list[str]:
+def table(drills: Drills, share: float) -> list[str]:
     """One row for each selector, one column for each lie."""
-    mine = [cell for cell in cells if cell["share"] == share]
-    lies = sorted({cell["lie"] for cell in mine})
-    found = {(c["selector"], c["lie"], c["guard"]): c for c in mine}
+    mine = [one for one in drills if one["share"] == share]
+    lies = sorted({one["lie"] for one in mine})
+    seeds = len({one["seed"] for one in mine})
     rows = [
-        f"\n### {share:.0%} of the clients lie\n",
+        f"\n### {share:.0%} of the clients lie, {seeds} seed{'s' if seeds > 1 else ''}\n",
         f"| | {' | '.join(lies)} | bound |",
         "|---" * (len(lies) + 2) + "|",
     ]
-    for selector in sorted({cell["selector"] for cell in mine}):
-        shown = [_pair(found.get((selector, lie, "off")), found.get((selector, lie, "on"))) for lie in lies]
-        bounds = [c["bound"] for c in mine if c["selector"] == selector and c["bound"] is not None]
+    for selector in sorted({one["selector"] for one in mine}):
+        own = [one for one in mine if one["selector"] == selector]
+        shown = [" → ".join(_largest(own, lie, guard) for guard in ("off", "on")) for lie in lies]
+        bounds = [one["bound"] for one in own if one["bound"] is not None]
         rows.append(f"| {selector} | {' | '.join(shown)} | {_percent(max(bounds)) if bounds else '–'} |")
-    return rows
+    return [*rows, "", verdict(mine)]
 
 
-def _pair(off: dict[str, Any] | None, on: dict[str, Any] | None) -> str:
-    return " → ".join("–" if cell is None else _percent(cell["places"]) for cell in (off, on))
+def verdict(drills: Drills) -> str:
+    """Whether the promise was kept: in each drill, and in the mean over seeds with three standard errors."""
+    on = [one for one in drills if one["guard"] == "on"]
+    above = [one for one in on if one["places"] > one["bound"] + 1e-9]
+    broken = []
+    for selector, lie in dict.fromkeys((one["selector"], one["lie"]) for one in on):
+        mine = [one for one in on if (one["selector"], one["lie"]) == (selector, lie)]
+        places = [one["places"] for one in mine]
+        error = statistics.stdev(places) / math.sqrt(len(places)) if len(places) > 1 else 0.0
+        if statistics.mean(places) > mine[0]["bound"] + 3 * error + 1e-9:
+            broken.append(f"{selector}, {lie}")
+    said = f"{len(above)} of {len(on)} drills with the guard on end above the bound"
+    if any(one["seed"] for one in on):
+        said += f"; means over seeds above the bound by more than three standard errors: {', '.join(broken) or 'none'}"
+    beyond = sum(one["beyond"] for one in on)
+    caught = sum(one["honest_caught"] for one in on)
+    return f"{said}. Places given beyond all limits: {beyond}; honest clients set aside: {caught}."
+
+
+def _largest(drills: Drills, lie: str, guard: str) -> str:
+    found = [one["places"] for one in drills if (one["lie"], one["guard"]) == (lie, guard)]
+    return _percent(max(found)) if found else "–"
 
 
 def _percent(value: float) -> str:
     return f"{100 * value:.1f}" if value < 0.1 else f"{100 * value:.0f}"
 
 
-def price(rows: Cells) -> list[str]:
-    """One row for each scenario and method, means over the seeds that have both."""
-    out = ["| scenario | method | accuracy, % | rounds to target | recall, % |", "|---|---|---|---|---|"]
-    for place in dict.fromkeys(row["place"] for row in rows):
-        for method in dict.fromkeys(row["method"] for row in rows):
-            runs = {(r["guard"], r["seed"]): r for r in rows if (r["place"], r["method"]) == (place, method)}
-            seeds = [seed for guard, seed in runs if guard == "off" and ("on", seed) in runs]
-            if not seeds:
-                continue
-            cells = []
-            for name, scale in (("accuracy", 100), ("rounds", 1), ("recall", 100)):
-                values = {g: [runs[g, s][name] for s in seeds] for g in ("off", "on")}
-                told = None not in values["off"]
-                cells.append(" → ".join(f"{scale * statistics.mean(v):.1f}" for v in values.values()) if told else "–")
-            out.append(f"| {place} | {method} | {' | '.join(cells)} |")
+def price(found: list[Case]) -> list[str]:
+    """One row for each scenario and method."""
+    out = [
+        "| scenario | method | seeds | accuracy, % | lost, points | rounds | more, % | recall, % | lost, points |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for case in found:
+        cells = [_loss(case.losses.get(name)) for name in ("accuracy", "rounds", "recall")]
+        out.append(f"| {case.place} | {case.method} | {case.seeds} | {' | '.join(cells)} |")
     return out
+
+
+def _loss(loss: Loss | None) -> str:
+    if loss is None:
+        return "– | –"
+    told = str(loss.loss) if loss.met else f"**{loss.loss}**"
+    return f"{loss.off:.1f} → {loss.on:.1f} | {told}"
+
+
+def tally(found: list[Case]) -> str:
+    """How many of the goals are met, shown to be met, and shown not to be."""
+    every = [loss for case in found for loss in case.losses.values()]
+    met, shown, refuted = (sum(getattr(loss, name) for loss in every) for name in ("met", "shown", "refuted"))
+    return (
+        f"Of {len(every)} goals {met} are met in the mean, {shown} with the whole interval, and {refuted} are missed "
+        "with the whole interval."
+    )
 
 
 def main() -> int:
     stored = json.loads((RESULTS / "adversaries.json").read_text(encoding="utf-8"))
-    plan, cells = stored["plan"], stored["cells"]
-    seeds = "one seed" if plan["seeds"] == 1 else f"{plan['seeds']} seeds"
-    lines = [HEAD.format(**{**plan, "seeds": seeds})]
-    for share in sorted({cell["share"] for cell in cells}, reverse=True):
-        lines += table(cells, share)
+    drills = stored["drills"]
+    lines = [HEAD.format(**stored["plan"])]
+    for share in sorted({one["share"] for one in drills}, reverse=True):
+        lines += table(drills, share)
     cost = RESULTS / "guard-cost.json"
     if cost.exists():
         rows = json.loads(cost.read_text(encoding="utf-8"))
         caught = sum(row["quarantined"] for row in rows)
         told = f"in any of {len(rows) // 2} runs" if not caught else f"but {caught} times"
-        lines.append(PRICE.format(seeds=max(row["seed"] for row in rows) + 1, caught=told))
-        lines += price(rows)
+        seeds = sorted({row["seed"] for row in rows})
+        lines.append(PRICE.format(seeds=f"{seeds[0]} to {seeds[-1]}", caught=told))
+        found = sorted(cases(rows), key=lambda case: case.place != rows[0]["place"])
+        lines += price(found)
+        lines += ["", f"{tally(found)} All together, the guard makes runs reach their target {together(rows)} % later."]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sys.stdout.write(f"wrote {PAGE.relative_to(ROOT)}\n")
     return 0

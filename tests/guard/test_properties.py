@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.randomness import stream
-from callup.core.types import Plan, Selection
+from callup.core.types import Plan, Round, Selection
 from callup.guard.guard import guard_for
 from callup.guard.reports import Report, sorted_out
 
@@ -43,6 +43,43 @@ def test_no_client_is_called_above_its_cap(seed: int, n: int, k: int, cap: float
         if guard.beyond == 0:
             # Rounded up by less than one call at first; from eight turns on never above.
             assert (calls <= np.maximum(3, cap * turns + np.where(turns < 8, 1, 1e-9))).all()
+
+
+@FEW
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(6, 40),
+    k=st.integers(1, 8),
+    extra=st.sampled_from([0.1, 0.2, 0.4]),
+    most=st.sampled_from([2.0, 6.0]),
+    online=st.floats(0.3, 1.0),
+)
+def test_the_purse_pays_for_whatever_is_beyond_the_cap(
+    seed: int, n: int, k: int, extra: float, most: float, online: float
+) -> None:
+    rng = stream(seed, "weather")
+    chooser = SELECTORS.make("power-of-choice:d=40")
+    guard = guard_for(f"on:cap=1.5,extra={extra},most={most}", chooser)
+    assert guard is not None
+    clients, plan = Clients(np.arange(n), num_examples=np.ones(n)), Plan(k, 60)
+    guard.start(clients, plan, stream(seed, "guard"))
+    chooser.start(clients, plan, stream(seed, "start"))
+    loss = rng.permutation(n).astype(float)  # the same clients report the highest losses in every round
+    calls, turns, places = np.zeros(n), np.zeros(n), 0
+    for index in range(1, 61):
+        here = np.flatnonzero(rng.random(n) < online)
+        now = Round(index, guard.admit(index, here, k), clients, rng, lambda _, ids: loss[ids])
+        chosen = guard.ask(chooser, now, k, here)
+        assert len(chosen.ids) == min(k, len(here))
+        guard.learn(index, here, chosen, k)
+        calls[chosen.ids] += 1
+        turns[here] += min(k, len(here)) / max(len(here), 1)
+        places += min(k, len(here))
+        if guard.beyond == 0:
+            rounding = np.where(turns < 8, 1, 1e-9)
+            above = np.maximum(calls - np.maximum(3, 1.5 * turns + rounding), 0)
+            assert above.sum() <= extra * places
+            assert (calls <= np.maximum(np.maximum(3, 1.5 * turns), np.maximum(10, most * turns)) + rounding).all()
 
 
 JUNK = st.recursive(

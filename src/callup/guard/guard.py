@@ -113,8 +113,9 @@ class Guard(Method):
         free = ~self._record.away(online, index)
         room = self._room(online, k)
         below = free & (room >= 1)
-        if self._turns.purse(online, k, self._limits.extra) > 0:
-            below |= free & (self._turns.room_of_the_most(online, k, self._limits.most, self.key_) >= 1)
+        if self._limits.extra:
+            wanted = free & self._below_the_most(online, k)
+            below = wanted if self._turns.purse(online, k, self._limits.extra) else below & wanted
         below &= ~self._turns.held_back(online, below, index, k, self.owner_cap, self.key_)
         missing = min(k, int(free.sum())) - int(below.sum())
         if missing > 0:
@@ -175,9 +176,14 @@ class Guard(Method):
     def _spend(self, online: Ids, k: int, called: Ids) -> None:
         """Who was called beyond the cap is paid for out of the purse, as far as it goes."""
         above = called[np.isin(called, online[self._room(online, k) < 1])]
-        paid = above[: self._turns.purse(online, k, self._limits.extra)]
+        payable = above[np.isin(above, online[self._below_the_most(online, k)])] if self._limits.extra else above
+        paid = payable[: self._turns.purse(online, k, self._limits.extra)]
         self._turns.extra.add(paid, 1.0)
         self._turns.beyond += len(above) - len(paid)
+
+    def _below_the_most(self, online: Ids, k: int) -> np.ndarray:
+        """A mask: who may be called at all, if the purse pays for what is beyond the cap."""
+        return self._turns.room_of_the_most(online, k, self._limits.most, self.key_) >= 1
 
     def _room(self, online: Ids, k: int) -> np.ndarray:
         """How many more calls each client may have under the cap."""
