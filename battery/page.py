@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from pathlib import Path
 from typing import Any
+
+from price import cases, together
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "battery" / "results", ROOT / "docs" / "reliability.md"
@@ -27,9 +28,6 @@ table, and what the guard costs where everybody is honest, is in [adversaries.md
 disk and how it is read again is in [journal.md](journal.md); faults in a real Flower federation are in
 [flower-faults.md](flower-faults.md).
 """
-
-_GUARD_POINTS = 0.01
-"""Of accuracy, that the guard may cost where everybody is honest."""
 
 
 def stored(name: str) -> Any:
@@ -85,33 +83,42 @@ def liars() -> tuple[str, str, str, bool | None]:
     found = stored("adversaries")
     if found is None:
         return "Liars stay within the guard's bound", goal, "not measured yet", None
-    on = [cell for cell in found["cells"] if cell["guard"] == "on" and cell["share"] == 0.2]
-    off = max(cell["places"] for cell in found["cells"] if cell["guard"] == "off" and cell["share"] == 0.2)
-    above = [c for c in on if c["places"] > max(c["bound"], 0.3) + 1e-9]
-    widest = max(c["places"] for c in on)
-    narrow = max(c["places"] for c in on if c["bound"] <= 0.3 + 1e-9)
+    twenty = [drill for drill in found["drills"] if drill["share"] == 0.2]
+    on = [drill for drill in twenty if drill["guard"] == "on"]
+    off = max(drill["places"] for drill in twenty if drill["guard"] == "off")
+    above = [drill for drill in on if drill["places"] > max(drill["bound"], 0.3) + 1e-9]
+    narrow = max(drill["places"] for drill in on if drill["bound"] <= 0.3 + 1e-9)
+    wide = {
+        name: (max(d["places"] for d in on if d["selector"] == name), bound)
+        for name, bound in sorted({(d["selector"], d["bound"]) for d in on if d["bound"] > 0.3 + 1e-9})
+    }
+    told = ", ".join(f"{name} {most:.0%} of {bound:.0%}" for name, (most, bound) in wide.items())
     seen = (
-        f"{len(on)} drills: at most {narrow:.0%} where the bound is 30 %, {widest:.0%} where a method "
-        f"widens it to {max(c['bound'] for c in on):.0%}; without the guard up to {off:.0%}"
+        f"{len(on)} drills, {len({d['seed'] for d in on})} seeds: at most {narrow:.0%} where the bound is 30 %; "
+        f"where a method widens it: {told}; without the guard up to {off:.0%}"
     )
     return "Liars stay within the guard's bound", goal, seen, not above
 
 
 def honest() -> tuple[str, str, str, bool | None]:
-    goal = "at most 1 point of accuracy on three scenarios, nobody honest set aside"
+    goal = "at most 1 point of accuracy, 10 % more rounds, 2 points of recall on three scenarios, nobody set aside"
     found = stored("guard-cost")
     if found is None:
         return "The guard does not punish the honest", goal, "not measured yet", None
-    costs = {}
-    for place, method in dict.fromkeys((r["place"], r["method"]) for r in found):
-        mine = {(r["guard"], r["seed"]): r["accuracy"] for r in found if (r["place"], r["method"]) == (place, method)}
-        seeds = [seed for guard, seed in mine if guard == "off" and ("on", seed) in mine]
-        costs[f"{method}, {place}"] = statistics.mean(mine["off", s] - mine["on", s] for s in seeds)
-    dear = {name: cost for name, cost in costs.items() if cost > _GUARD_POINTS}
+    every = [(case, name, loss) for case in cases(found) for name, loss in case.losses.items()]
+    missed = [f"{c.method}, {c.place}, {name} {loss.loss}" for c, name, loss in every if loss.refuted]
+    unsure = [
+        f"{c.method}, {c.place}, {name} {loss.loss}" for c, name, loss in every if not loss.met and not loss.refuted
+    ]
     caught = sum(row["quarantined"] for row in found)
-    told = "; ".join(f"{name}: {100 * cost:.1f} points" for name, cost in dear.items()) or "none costs more"
-    seen = f"{len(costs)} cases, {caught} honest clients set aside; above a point: {told}"
-    return "The guard does not punish the honest", goal, seen, not dear and not caught
+    seen = (
+        f"{len(found) // 2} pairs of runs, {caught} honest clients set aside; of {len(every)} goals "
+        f"{sum(loss.met for *_, loss in every)} are met in the mean, {sum(loss.shown for *_, loss in every)} with the "
+        f"whole 95 % interval; missed: {'; '.join(missed) or 'none'}; beyond the goal within the noise: "
+        f"{'; '.join(unsure) or 'none'}; rounds, all together: {together(found)} %"
+    )
+    settled = True if not unsure else None
+    return "The guard does not punish the honest", goal, seen, False if missed or caught else settled
 
 
 def page() -> str:
