@@ -9,6 +9,7 @@ from pathlib import Path
 
 from callup.experiments.reproduce.store import Results
 from callup.experiments.tournament.board import Board
+from callup.experiments.tournament.comparison import comparison
 from callup.experiments.tournament.cup import FOLDER, MAIN, read_cup
 from callup.experiments.tournament.page import page
 
@@ -33,7 +34,7 @@ def render() -> str:
     for path in sorted(TOURNAMENT.glob("*.toml")):
         if path.stem != MAIN:
             cup = read_cup(TOURNAMENT, path.stem)
-            parts += [f"\n# {cup.title}\n", *page(Board(cup, results), rules=False)]
+            parts += [f"\n## {cup.title}\n", *comparison(Board(cup, results))]
     return "\n".join(parts).rstrip() + "\n"
 
 

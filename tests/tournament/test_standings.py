@@ -1,7 +1,11 @@
 """The table of a place, against intervals worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 
+from callup.experiments.tournament.board import Board
+from callup.experiments.tournament.comparison import comparison
 from callup.experiments.tournament.overview import duel, tallies, tally
 from callup.experiments.tournament.page import page, tables_of
 from callup.experiments.tournament.standings import standings
@@ -160,5 +164,27 @@ def test_the_page_says_what_there_is_and_what_is_missing(full):
 def test_an_empty_page(case):
     text = "\n".join(page(case.played(case.cup("random", "a")).board))
     assert "0 of 4 cells" in text
-    assert "Not played yet." in text
+    assert "Not played yet: e." in text
     assert "in 1 places: w: e." in text
+
+
+def test_the_page_spells_out_how_the_champion_stands(case):
+    played = case.played(case.cup("random", "a", "b", champion="a", worlds=(case.world(lost=0.2),)))
+    for place in (0, 1):
+        for seed in range(5):
+            played.put("random", seed, 0, 0.5, place=place, curve=curve(8, 0.5))
+            played.put("a", seed, 0, 0.7, place=place, curve=curve(2 + place, 0.60 + 0.1 * place))
+            played.put("b", seed, 0, 0.8, place=place, curve=curve(4, 0.64))
+    text = "\n".join(page(played.board))
+    # In the first place a ends 4 points behind b; in the second it is 6 ahead, and there after 3 rounds instead of 4.
+    assert "best or tied in 50 % by accuracy and in\n100 % by rounds. Not tied: w: e." in text
+    assert "| w: e | b | -4.0 [-4.0, -4.0] | never got there | – |" in text
+    assert "| w: e, 20 % lost | b | +6.0 [+6.0, +6.0] | 0.75 [0.75, 0.75] | – |" in text
+
+
+def test_a_small_cup_is_shown_against_its_champion(case, full):
+    cup = replace(full.board.cup, name="parts", champion="a")
+    text = "\n".join(comparison(Board(cup, full.results)))
+    assert "callup reproduce tournament/parts --scale small" in text
+    assert "| a | 80.0 |" in text
+    assert "| c | -2.2 [-2.8, -1.6] |" in text

@@ -120,13 +120,16 @@ def _print_plan(found: list[Board], asked: Task) -> None:
 
 def _print_results(found: list[Board], asked: Task, failures: list[Any]) -> None:
     from callup.cli.tournament_view import print_boards
+    from callup.experiments.tournament.comparison import comparison
+    from callup.experiments.tournament.cup import MAIN
     from callup.experiments.tournament.page import page, tables_of
 
     asked.out.mkdir(parents=True, exist_ok=True)
     files = []
     for board in found:
         files.append(asked.out / f"{board.cup.name}.md")
-        text = "\n".join([f"# {board.cup.title}\n", *page(board)])
+        body = page(board) if board.cup.name == MAIN else comparison(board)
+        text = "\n".join([f"# {board.cup.title}\n", *body])
         files[-1].write_text(text.rstrip() + "\n", encoding="utf-8")
     if asked.as_json:
         places = {name: [_plain(asdict(line)) for line in lines] for b in found for name, lines in tables_of(b).items()}

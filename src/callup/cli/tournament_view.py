@@ -16,8 +16,9 @@ def print_boards(boards: list[Board]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from callup.experiments.tournament.markdown import percent
     from callup.experiments.tournament.overview import KINDS, tallies
-    from callup.experiments.tournament.page import percent, tables_of
+    from callup.experiments.tournament.page import tables_of
 
     console = results()
     for board in boards:

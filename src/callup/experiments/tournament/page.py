@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from callup.analytics.student import Gap
-from callup.experiments.metrics import Measured
 from callup.experiments.tournament import board as rule
 from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
+from callup.experiments.tournament.markdown import NONE, after_first_line, percent, points, ratio, row, value
 from callup.experiments.tournament.overview import KINDS, Tables, Tally, duel, tallies, tally
 from callup.experiments.tournament.standings import Line, standings
 from callup.experiments.tournament.worlds import Place, World
-
-_NONE = "–"
 
 
 def tables_of(board: Board) -> dict[str, list[Line]]:
@@ -22,7 +19,7 @@ def tables_of(board: Board) -> dict[str, list[Line]]:
     return {place.name: standings(board, place) for place in board.places}
 
 
-def page(board: Board, rules: bool = True) -> Iterator[str]:
+def page(board: Board) -> Iterator[str]:
     """Line by line, without a heading of its own."""
     tables = tables_of(board)
     yield from _progress(board)
@@ -33,9 +30,8 @@ def page(board: Board, rules: bool = True) -> Iterator[str]:
         yield from _overview("Held-out worlds", board, tables, fresh)
     if board.cup.champion:
         yield from _champion(board, tables)
-    if rules:
-        yield f"\n## How methods are cut\n\n{_paragraphs(rule.__doc__)}"
-        yield f"\n## How a place is judged\n\n{_paragraphs(judging.__doc__)}"
+    yield f"\n## How methods are cut\n\n{after_first_line(rule.__doc__)}"
+    yield f"\n## How a place is judged\n\n{after_first_line(judging.__doc__)}"
     for world in board.cup.worlds:
         yield from _world(board, world, tables)
 
@@ -59,10 +55,10 @@ def _overview(title: str, board: Board, tables: Tables, worlds: Sequence[World])
         return
     yield f"{len(own)} of {len(names)} places. Best and tied are shares of the places that are decided.\n"
     headings = ("method", *KINDS, "best or tied", "in rounds", "worse than random", "mean rank")
-    yield _row(*headings)
+    yield row(*headings)
     yield "|---" * len(headings) + "|"
     for one in tallies(own):
-        yield _row(*_tally(one, board.cup.champion))
+        yield row(*_tally(one, board.cup.champion))
 
 
 def _tally(one: Tally, champion: str) -> Iterator[str]:
@@ -79,17 +75,31 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
     name = board.cup.champion
     own = tally(tables, name)
     yield f"\n## {name} against the best of the others\n"
+    if own.share is None:
+        yield "No place is decided yet."
+        return
+    lost = (*own.accuracy["unclear"], *own.accuracy["behind"])
+    yield f"Of the places that are decided, best or tied in {percent(own.share)} by accuracy and in"
+    yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*lost)}."
+    yield f"Worse than random selection: {_listed(*own.worse_than_random)}.\n"
     yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
     yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method.\n"
-    for kind, places in (("behind", own.accuracy["behind"]), ("worse than random", own.worse_than_random)):
-        yield f"{kind.capitalize()}: {'; '.join(places) or 'nowhere'}.\n"
     yield "| place | rival | difference, points | rounds, ratio | recall, points |"
     yield "|---|---|---|---|---|"
-    for place in board.places:
-        one = duel(board, place, name, tables[place.name])
-        if one is not None:
-            short = _NONE if one.recall is None else f"{100 * one.recall:+.1f}"
-            yield _row(place.name, one.rival, _gap(one.accuracy), _ratio(one.rounds), short)
+    for world in board.cup.worlds:
+        ratios = []
+        for place in world.places:
+            one = duel(board, place, name, tables[place.name])
+            if one is not None:
+                short = NONE if one.recall is None else f"{100 * one.recall:+.1f}"
+                yield row(place.name, one.rival, points(one.accuracy), ratio(one.rounds), short)
+                ratios += [1 + one.rounds.mean] if one.rounds is not None else []
+        if len(ratios) > 1 and math.isfinite(sum(ratios)):
+            yield row(f"{world.name}: mean", "", "", f"{sum(ratios) / len(ratios):.2f}", "")
+
+
+def _listed(*names: str) -> str:
+    return "; ".join(names) or "nowhere"
 
 
 def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
@@ -100,70 +110,37 @@ def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
     left_out = {name: why for name, why in world.absent.items() if name in known}
     if left_out:
         yield "\nNot there: " + "; ".join(f"{name}: {why}" for name, why in left_out.items()) + "."
+    ahead = [place.variant for place in world.places if not tables[place.name]]
+    if ahead:
+        yield f"\nNot played yet: {'; '.join(ahead)}."
     for place in world.places:
-        yield from _place(place, tables[place.name])
+        if tables[place.name]:
+            yield from _place(place, tables[place.name])
 
 
 def _place(place: Place, lines: Sequence[Line]) -> Iterator[str]:
     yield f"\n### {place.name}\n"
-    if not lines:
-        yield "Not played yet."
-        return
     recall = any(line.recall.value is not None for line in lines)
     headings = ["rank", "method", "n", "accuracy, %", "best, %", "to the best, points", "rounds to random's end"]
     headings += ["recall, %"] if recall else []
     headings += ["QCID", "choosing, ms", "standing"]
-    yield _row(*headings)
+    yield row(*headings)
     yield "|---" * len(headings) + "|"
     for line in lines:
-        yield _row(*_line(line, recall))
+        yield row(*_line(line, recall))
 
 
 def _line(line: Line, recall: bool) -> Iterator[str]:
-    yield _NONE if line.rank is None else str(line.rank)
+    yield NONE if line.rank is None else str(line.rank)
     yield line.method
     yield str(line.accuracy.n)
     yield line.accuracy.text(1, 100)
-    yield _value(line.highest, 100, ".1f")
-    yield "" if line.standing == "best" else _gap(line.to_best)
+    yield value(line.highest, 100, ".1f")
+    yield "" if line.standing == "best" else points(line.to_best)
     yield line.rounds.text(0)
     if recall:
         yield line.recall.text(1, 100)
-    yield _value(line.qcid, 1, ".3f")
-    yield _value(line.selection, 1000, ".1f")
+    yield value(line.qcid, 1, ".3f")
+    yield value(line.selection, 1000, ".1f")
     out = "" if line.out is None else f", out: {100 * line.out:.1f} points behind on validation data"
     yield "reference" if line.reference else f"{line.standing}{out}"
-
-
-def _gap(gap: Gap | None) -> str:
-    """In points; an interval only where there is one."""
-    if gap is None:
-        return _NONE
-    ends = f" [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
-    return f"{100 * gap.mean:+.1f}" + (ends if math.isfinite(gap.low) else "")
-
-
-def _ratio(relative: Gap | None) -> str:
-    """A relative difference as a ratio: 0.1 more is 1.10."""
-    if relative is None:
-        return _NONE
-    if math.isinf(relative.mean):
-        return "never got there"
-    ends = f" [{1 + relative.low:.2f}, {1 + relative.high:.2f}]"
-    return f"{1 + relative.mean:.2f}" + (ends if math.isfinite(relative.low) else "")
-
-
-def _value(measured: Measured, scale: float, form: str) -> str:
-    return _NONE if measured.value is None else f"{scale * measured.value:{form}}"
-
-
-def percent(share: float | None) -> str:
-    return _NONE if share is None else f"{share:.0%}".replace("%", " %")
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _paragraphs(text: str | None) -> str:
-    return (text or "").partition("\n\n")[2].strip()
