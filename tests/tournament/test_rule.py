@@ -45,6 +45,13 @@ def test_the_champion_and_random_play_on_and_references_never_do(case):
     assert played.names() == [(name, seed) for name in ("a", "b", "random") for seed in (2, 3, 4)]
 
 
+def test_the_champion_cuts_nobody(case):
+    played = case.played(case.cup("random", "a", "b", "c", champion="a"))
+    # b and c are far behind the champion; b leads the others, and c is 4 points behind b.
+    first_seeds(played, a=[0.9, 0.9], b=[0.7, 0.7], c=[0.66, 0.66], random=[0.5, 0.5])
+    assert set(played.board.clearly_out(played.board.places[0])) == {"c"}
+
+
 def test_the_margin_is_the_worlds_own(case):
     scores = {"a": [0.10, 0.10], "b": [0.08, 0.08], "random": [0.10, 0.10]}
     for margin, out in ((0.03, set()), (0.01, {"b"})):
