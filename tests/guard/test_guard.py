@@ -260,15 +260,15 @@ def test_the_method_settles_head_start_and_purse() -> None:
         assert guard is not None
         return guard.cap, guard.advance, guard.extra, guard.most
 
-    assert settled("oort") == (1.5, 11, None, None)  # oort rests a client after more than ten rounds
-    assert settled("oort:cap=4") == (1.5, 5, None, None)
-    assert settled("oort:cap=1") == (1.5, 3, None, None)  # never fewer than anybody has
-    assert settled("random") == (1.5, 3, None, None)
+    assert settled("oort") == (1.5, 11, 0.0, np.inf)  # oort rests a client after more than ten rounds
+    assert settled("oort:cap=4") == (1.5, 5, 0.0, np.inf)
+    assert settled("oort:cap=1") == (1.5, 3, 0.0, np.inf)  # never fewer than anybody has
+    assert settled("random") == (1.5, 3, 0.0, np.inf)
     cap, _, extra, most = settled("power-of-choice")
     assert (cap, extra, most) == (1.5, 0.2, 6.0)
-    assert settled("power-of-choice", "on:cap=2") == (2.0, 3, None, None)  # a cap that was set is strict
-    assert settled("power-of-choice", "on:cap=2,extra=0.1") == (2.0, 3, 0.1, None)
-    assert settled("by-size", "on:extra=0.1") == (1.5, 3, 0.0, None)
+    assert settled("power-of-choice", "on:cap=2") == (2.0, 3, 0.0, np.inf)  # a cap that was set is strict
+    assert settled("power-of-choice", "on:cap=2,extra=0.1") == (2.0, 3, 0.1, np.inf)
+    assert settled("by-size", "on:extra=0.1") == (1.5, 3, 0.0, np.inf)
 
 
 def test_the_purse_goes_to_the_most_wanted_and_is_never_overdrawn() -> None:

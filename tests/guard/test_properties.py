@@ -45,7 +45,7 @@ def test_no_client_is_called_above_its_cap(seed: int, n: int, k: int, cap: float
             assert (calls <= np.maximum(3, cap * turns + np.where(turns < 8, 1, 1e-9))).all()
 
 
-@FEW
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(6, 40),
@@ -66,7 +66,7 @@ def test_the_purse_pays_for_whatever_is_beyond_the_cap(
     chooser.start(clients, plan, stream(seed, "start"))
     loss = rng.permutation(n).astype(float)  # the same clients report the highest losses in every round
     calls, turns, places = np.zeros(n), np.zeros(n), 0
-    for index in range(1, 61):
+    for index in range(1, 51):
         here = np.flatnonzero(rng.random(n) < online)
         now = Round(index, guard.admit(index, here, k), clients, rng, lambda _, ids: loss[ids])
         chosen = guard.ask(chooser, now, k, here)

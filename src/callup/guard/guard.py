@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -22,17 +22,17 @@ from callup.core.types import Plan, Replies, Round, Selection, check_k
 from callup.core.verify import ask
 from callup.guard.bound import Bound, bound
 from callup.guard.claims import believed
-from callup.guard.limits import Limits, listed
+from callup.guard.limits import USUAL_CAP, Limits, listed, settled
 from callup.guard.memory import Memory
 from callup.guard.pooling import pooled, spread
 from callup.guard.quota import ADVANCE
+from callup.guard.rate import Rate
 from callup.guard.record import Event, Objection, Record
 from callup.guard.review import Verdict, objections
 from callup.guard.store import packed, unpacked
 from callup.guard.turns import Turns
 
 GUARDS: Registry[Guard] = Registry("guard", "callup.guard.guard")
-USUAL_CAP = 1.5
 
 
 @GUARDS.add("on")
@@ -42,8 +42,8 @@ class Guard(Method):
 
     cap: how many times its fair share a client may be called; none is 1.5, or more where the method itself favours
     clients more than that. advance: calls that anybody may have at first. extra: the share of all places that may go
-    to clients beyond their cap, the most wanted first, and most: times its fair share that nobody exceeds even so; in
-    these, too, none is what the method needs. pool: for methods that score clients one by one, the share of clients
+    to clients beyond their cap, the most wanted first; none in these two is what the method needs. most: times its
+    fair share that nobody exceeds out of these. pool: for methods that score clients one by one, the share of clients
     online from whom the cohort is drawn at random. owner_cap: how many times the fair share of an owner all its clients
     together may have. reach: robust deviations from the median beyond which a reported number is pulled in;
     feature_reach the same for features; size_reach: how many times the median size a claim may be. huge: an update so
@@ -54,7 +54,7 @@ class Guard(Method):
     cap: float | None = None
     advance: int | None = None
     extra: float | None = None
-    most: float | None = None
+    most: float = math.inf
     pool: float | None = 0.5
     owner_cap: float = 3.0
     reach: float = 5.0
@@ -69,12 +69,9 @@ class Guard(Method):
     """Weights of a selection count how often a client was drawn; set by the method."""
 
     def __post_init__(self) -> None:
-        self._limits = Limits(
-            USUAL_CAP if self.cap is None else self.cap,
-            ADVANCE if self.advance is None else self.advance,
-            self.extra or 0.0,
-            math.inf if self.most is None else self.most,
-        )
+        cap = USUAL_CAP if self.cap is None else self.cap
+        advance = ADVANCE if self.advance is None else self.advance
+        self._limits = Limits(cap, advance, self.extra or 0.0, self.most)
         if self.pool is not None and not 0 < self.pool <= 1:
             raise UsageError(f"guard: pool must be above 0 and at most 1, got {self.pool:g}")
         for name in ("owner_cap", "size_reach", "huge"):
@@ -111,18 +108,15 @@ class Guard(Method):
         """Who may be chosen: nobody in quarantine, nobody above the cap while others can fill the places."""
         online = np.sort(online)
         free = ~self._record.away(online, index)
-        room = self._room(online, k)
-        below = free & (room >= 1)
-        if self._limits.extra:
-            wanted = free & self._below_the_most(online, k)
-            below = wanted if self._turns.purse(online, k, self._limits.extra) else below & wanted
+        below = free & self._rate.within(online, k)
         below &= ~self._turns.held_back(online, below, index, k, self.owner_cap, self.key_)
         missing = min(k, int(free.sum())) - int(below.sum())
         if missing > 0:
             # The cap gives way rather than leave places empty: first those who are least above it.
             others = np.flatnonzero(free & ~below)
             rng = stream(self.key_, "beyond the cap", index)
-            below |= np.isin(online, draws.top(online[others], room[others], missing, rng))
+            room = self._rate.room(online, k)[others]
+            below |= np.isin(online, draws.top(online[others], room, missing, rng))
         return np.asarray(online[below])
 
     def ask(self, selector: Selector, now: Round, k: int, online: Ids) -> Selection:
@@ -130,15 +124,13 @@ class Guard(Method):
         rng = stream(self.key_, "pool", now.index)
         if self.pool is not None and selector.card.one_by_one and len(now.available):
             return pooled(selector, now, k, len(online), self.pool, rng)
+        online = np.sort(online)
         if self._limits.extra:
-            online = np.sort(online)
-            purse = self._turns.purse(online, k, self._limits.extra)
-            return listed(selector, now, k, online[self._room(online, k) < 1], purse)
+            return listed(selector, now, k, self._rate.above(online, k), self._rate.purse(online, k))
         selection = ask(selector, now, k)
         if not self.repeats:
             return selection
-        room = self._room(np.sort(online), k)
-        return spread(selection, room[np.isin(np.sort(online), now.available)], now, rng)
+        return spread(selection, self._rate.room(online, k)[np.isin(online, now.available)], now, rng)
 
     def scale(self, name: str, ids: Ids, values: np.ndarray) -> np.ndarray:
         """A signal as selectors may learn it: a client's own word is kept within reach of what the others say."""
@@ -164,7 +156,7 @@ class Guard(Method):
         times = np.ones(len(selection.ids))
         if self.repeats and selection.weights is not None:
             times = np.asarray(selection.weights, np.float64)
-        self._spend(np.sort(online), k, selection.ids)
+        self._rate.spend(np.sort(online), k, selection.ids)
         self._turns.count(online, k, selection.ids, times)
         found = [*others, *(objection for verdict in verdicts for objection in verdict.found)]
         self._record.judge(index, found, self.strikes, self.memory, self.sentence)
@@ -172,22 +164,6 @@ class Guard(Method):
             self._memory.heard(name, ids, values)
         for verdict in verdicts:
             self._memory.learn(verdict, self.key_)
-
-    def _spend(self, online: Ids, k: int, called: Ids) -> None:
-        """Who was called beyond the cap is paid for out of the purse, as far as it goes."""
-        above = called[np.isin(called, online[self._room(online, k) < 1])]
-        payable = above[np.isin(above, online[self._below_the_most(online, k)])] if self._limits.extra else above
-        paid = payable[: self._turns.purse(online, k, self._limits.extra)]
-        self._turns.extra.add(paid, 1.0)
-        self._turns.beyond += len(above) - len(paid)
-
-    def _below_the_most(self, online: Ids, k: int) -> np.ndarray:
-        """A mask: who may be called at all, if the purse pays for what is beyond the cap."""
-        return self._turns.room_of_the_most(online, k, self._limits.most, self.key_) >= 1
-
-    def _room(self, online: Ids, k: int) -> np.ndarray:
-        """How many more calls each client may have under the cap."""
-        return self._turns.room(online, k, self._limits.cap, self._limits.advance, self.key_)
 
     def away(self, index: int, ids: Ids) -> Ids:
         """Who of these is in quarantine in this round."""
@@ -209,6 +185,10 @@ class Guard(Method):
     def beyond(self) -> int:
         """Places given to clients above the cap, because too few were below it; the bound does not cover them."""
         return self._turns.beyond
+
+    @property
+    def _rate(self) -> Rate:
+        return Rate(self._turns, self._limits, self.key_)
 
     def bound(self, share: float) -> Bound:
         """The most places that a share of the clients can win in the run as it was planned."""
@@ -234,16 +214,8 @@ def guard_for(spec: str, selector: Selector) -> Guard | None:
     card = selector.card
     if card.takes_everyone:
         return replace(made, cap=math.inf, pool=1.0)
-    cap, extra, most = made.cap, made.extra, made.most
-    if card.with_replacement:
-        extra = 0.0  # the list of such a method is a draw, not an order
-    if cap is None and extra is None and selector.purse:
-        cap, extra = USUAL_CAP, selector.purse
-        most = max(USUAL_CAP, selector.favour) if most is None else most
-    if cap is None:
-        cap = max(USUAL_CAP, selector.favour)
-    advance = max(ADVANCE, selector.head_start) if made.advance is None else made.advance
+    limits = settled(selector, made.cap, made.advance, made.extra, made.most)
     # Draws from a pool would take a method's head start from it; a pool that was asked for is used all the same.
-    asked = advance == ADVANCE or made.pool != Guard.pool
-    pool = made.pool if card.one_by_one and asked and not extra else None
-    return replace(made, cap=cap, advance=advance, extra=extra, most=most, pool=pool, repeats=card.with_replacement)
+    fitting = limits.advance == ADVANCE or made.pool != Guard.pool
+    pool = made.pool if card.one_by_one and fitting and not limits.extra else None
+    return replace(made, **asdict(limits), pool=pool, repeats=card.with_replacement)

@@ -15,6 +15,8 @@ from callup.core.types import Round, Selection, check_k
 from callup.core.verify import ask
 from callup.guard.quota import ADVANCE
 
+USUAL_CAP = 1.5
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -37,6 +39,19 @@ class Limits:
         if not self.most >= self.cap:
             raise UsageError(f"guard: most is {self.most:g}, below the cap, {self.cap:g}")
         check_k(self.advance, "guard: advance")
+
+
+def settled(selector: Selector, cap: float | None, advance: int | None, extra: float | None, most: float) -> Limits:
+    """What was asked for, and where nothing was, what the method needs to be itself."""
+    if selector.card.with_replacement:
+        extra = 0.0  # the list of such a method is a draw, not an order
+    if cap is None and extra is None and selector.purse:
+        cap, extra, most = USUAL_CAP, selector.purse, min(most, max(USUAL_CAP, selector.favour))
+    if cap is None:
+        cap = max(USUAL_CAP, selector.favour)
+    if advance is None:
+        advance = max(ADVANCE, selector.head_start)
+    return Limits(cap, advance, extra or 0.0, most)
 
 
 def listed(selector: Selector, now: Round, k: int, beyond: Ids, purse: int) -> Selection:

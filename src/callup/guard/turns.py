@@ -1,8 +1,7 @@
-"""Who still has room under the cap: calls and fair turns of every client, and of every owner of several."""
+"""Calls and fair turns of every client, and of every owner of several, who may have to wait."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,7 @@ from callup.core import draws
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.randomness import client_uniforms, stream
-from callup.guard.quota import ADVANCE_OF_THE_MOST, allowance, fair_turn
+from callup.guard.quota import allowance, fair_turn
 
 
 def _whole(default: int) -> PerClient:
@@ -34,19 +33,6 @@ class Turns:
     beyond: int = 0
     """Places given beyond all limits, because too few clients were below them."""
 
-    def room(self, online: Ids, k: int, cap: float, advance: int, key: int) -> np.ndarray:
-        """How many more calls each client may have under the cap, this round included."""
-        counted = self.calls.get(online) - self.extra.get(online)
-        return np.asarray(self._allowed(online, k, cap, advance, key) - counted)
-
-    def room_of_the_most(self, online: Ids, k: int, most: float, key: int) -> np.ndarray:
-        """How many more calls each client may have if the purse pays for what is beyond the cap."""
-        return np.asarray(self._allowed(online, k, most, ADVANCE_OF_THE_MOST, key) - self.calls.get(online))
-
-    def _allowed(self, online: Ids, k: int, cap: float, advance: int, key: int) -> np.ndarray:
-        had = self.turns.get(online) + fair_turn(k, len(online))
-        return allowance(had, client_uniforms(stream(key, "luck"), online), cap, advance)
-
     def held_back(self, online: Ids, free: np.ndarray, index: int, k: int, cap: float, key: int) -> np.ndarray:
         """A mask: who has to wait because its owner has too little room for all of its clients.
 
@@ -68,11 +54,6 @@ class Turns:
                 called = draws.uniform(online[rows], int(places), stream(key, "of one owner", index, name))
                 wait[rows[~np.isin(online[rows], called)]] = True
         return wait
-
-    def purse(self, online: Ids, k: int, share: float) -> int:
-        """How many places may go to clients beyond their cap now, if these are to be no more than a share of all."""
-        left = math.floor(share * (self.places + min(k, len(online)))) - int(self.extra.values.sum())
-        return max(left, 0)
 
     def count(self, online: Ids, k: int, ids: Ids, times: np.ndarray) -> None:
         """A round has been played: everybody online had a turn, these were called."""
