@@ -62,9 +62,17 @@ def test_who_shares_the_work(backend: str, crew: str) -> None:
     assert f"for fashion14-mlp on {crew}: " in said
 
 
+@pytest.mark.parametrize(("cores", "crew"), [(1, "one core"), (4, "one core, or 4 processes where that is faster")])
+def test_without_a_number_it_is_said_that_cores_are_used_where_that_pays(
+    cores: int, crew: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callup.simulation.backends.cores.cores", lambda: cores)
+    assert f"for fashion14-mlp on {crew}: " in reason.explain(Settings(task="fashion14-mlp"))
+
+
 def test_a_run_says_it_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.toml"
-    config.write_text('rounds = 1\nk = 1\npartition = "dirichlet:clients=5,alpha=1"\n')
+    config.write_text('rounds = 1\nk = 1\nworkers = 1\npartition = "dirichlet:clients=5,alpha=1"\n')
     assert run(["run", str(config), "--verbose", "--out", str(tmp_path / "out"), "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert printed.err.startswith("backend numpy for fashion14-mlp on one core: all clients of a round")

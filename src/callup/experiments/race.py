@@ -23,7 +23,7 @@ class Scenario:
     settings: Settings
 
 
-_BASE = Settings(task="fashion14-mlp", rounds=50, evaluate_every=2)
+_BASE = Settings(task="fashion14-mlp", rounds=50, evaluate_every=2, workers=1)  # whole runs are spread
 
 SCENARIOS = {
     scenario.name: scenario

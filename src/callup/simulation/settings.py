@@ -35,8 +35,9 @@ class Settings:
     average: str = "weighted"
     filter: str | None = None
     backend: str = "auto"
-    workers: int = 1
-    """Processes of the torch backend, or threads of the compiled one; results do not depend on it."""
+    workers: int | Literal["auto"] = "auto"
+    """Processes or threads that share the clients of a round; auto: one for each core, where that is faster. Results do
+    not depend on it."""
     overcommit: float | Literal["auto"] = 1.0
     """Ask this many times k clients and use the first k good replies; auto: so many that k reply in 99 rounds of 100,
     by the drop-out seen so far."""
@@ -71,8 +72,10 @@ class Settings:
         check_k(self.k)
         check_seed(self.seed)
         parse_mode(self.privacy)
-        for name in ("rounds", "workers", "evaluate_every", "fingerprint_bits"):
+        for name in ("rounds", "evaluate_every", "fingerprint_bits"):
             check_k(getattr(self, name), name)
+        if self.workers != "auto":
+            check_k(self.workers, "workers")
         if self.overcommit != "auto" and not 1 <= self.overcommit < math.inf:
             raise UsageError(f"overcommit must be 'auto' or at least 1, got {self.overcommit}")
         if self.deadline is not None and not 0 < self.deadline < math.inf:

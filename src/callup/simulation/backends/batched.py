@@ -6,19 +6,17 @@ is in a group does not depend on the number of workers, and so no float does.
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from callup.core.index import Ids
-from callup.core.types import check_k
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Score, SplitName, Trained
 from callup.simulation.backends.batched_one import BatchedOne
 from callup.simulation.backends.class_gradients import batched_mean_squares, by_class
+from callup.simulation.backends.cores import Wanted
 from callup.simulation.backends.crew import Crew
 from callup.simulation.backends.grouping import group_clients
 from callup.simulation.backends.measured import silence
@@ -29,20 +27,20 @@ from callup.simulation.backends.workers import Job
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Model, Split
 
+_PATIENCE = 2.0  # seconds: more than workers take to start
+
 
 class Batched(BatchedOne):
     """Softmax regression and multilayer perceptrons, many clients in one step.
 
-    `workers=1` trains in this process; more of them are started when first needed and end with `close`.
+    `workers=1` trains in this process; others are started when they are needed and end with `close`.
     """
 
     def __init__(
-        self, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int, workers: int = 1
+        self, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int, workers: Wanted = 1
     ) -> None:
         super().__init__(data, model, shards, local, seed)
-        # A process of a grid may not start others; there, whole runs are spread already.
-        self._number = 1 if multiprocessing.current_process().daemon else check_k(workers, "workers")
-        self._crew: Crew | None = None
+        self._crew = Crew(workers, _PATIENCE, _Worker, data, model, shards, local, seed)
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
         model = model.astype(np.float32)
@@ -54,24 +52,21 @@ class Batched(BatchedOne):
         # As a client without samples answers; the others are written over it.
         models, steps = np.repeat(model[None], len(ids), axis=0), np.zeros(len(ids), np.int64)
         heard = silence(len(ids), model, wants)
-        for group, part in zip(groups, self._spread(model, jobs), strict=True):
+        for group, part in zip(groups, self._crew.run(self, model, jobs), strict=True):
             models[group.members], steps[group.members] = part.models, part.local_steps
             for name, answers in part.signals.items():
                 heard[name][group.members] = answers
         return Trained(models, steps, heard)
 
     def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
-        if self._number == 1 or len(ids) < 2:
-            return super().probe(model, name, ids, index)
         # Clients are measured one by one, whoever does it.
-        shares = np.array_split(ids, min(2 * self._number, len(ids)))
-        return np.concatenate(self._spread(model, [("probe", (name, share, index)) for share in shares]))
+        shares = np.array_split(ids, max(min(2 * self._crew.number, len(ids)), 1))
+        return np.concatenate(self._crew.run(self, model, [("probe_here", (name, share, index)) for share in shares]))
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         held: Split = getattr(self.data, split)
-        if self._number == 1 or len(held) <= ROWS:
-            return super().evaluate(model, split)
-        parts = self._spread(model, [("logits_of", (split, at)) for at in range(0, len(held), ROWS)])
+        starts = range(0, max(len(held), 1), ROWS)
+        parts = self._crew.run(self, model, [("logits_of", (split, at)) for at in starts])
         return score(np.concatenate(parts), held.y, self.data.classes)
 
     def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
@@ -82,21 +77,7 @@ class Batched(BatchedOne):
         return np.stack(pulls, axis=1)
 
     def close(self) -> None:
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = None
-
-    def _spread(self, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
-        """The answers to all jobs, from this process or from the workers."""
-        if self._number == 1:
-            return [getattr(self, method)(model, *rest) for method, rest in jobs]
-        if self._crew is None:
-            self._crew = Crew(self._number, _Worker, self.data, self.model, self.shards, self.local, self.seed)
-        try:
-            return self._crew.run(model, jobs)
-        except BaseException:
-            self.close()  # answers to the other jobs are still on their way, and nobody will hear them
-            raise
+        self._crew.close()
 
 
 class _Worker(Batched):

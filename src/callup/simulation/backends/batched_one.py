@@ -11,7 +11,7 @@ from callup.partition.scheme import Shards
 from callup.simulation.backends.base import SplitName, Trained
 from callup.simulation.backends.input_layer import Direct, Spanned
 from callup.simulation.backends.lockstep import Lockstep
-from callup.simulation.backends.measured import silence
+from callup.simulation.backends.measured import Measured, silence
 from callup.simulation.backends.mlp import layers
 from callup.simulation.backends.mlp_backend import ROWS, MlpBackend, flat_rows
 from callup.simulation.backends.timetable import Timetable
@@ -45,6 +45,10 @@ class BatchedOne(MlpBackend):
         if "train_loss" in heard:
             heard["train_loss"] = train_loss
         return Trained(models, np.array([len(course) for course in courses], np.int64), heard)
+
+    def probe_here(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
+        """What these clients say of a model, measured in this process."""
+        return Measured.probe(self, model, name, ids, index)
 
     def logits_of(self, model: np.ndarray, split: SplitName, at: int) -> np.ndarray:
         """Class scores of so many rows of a split as are scored at a time, from this one on."""

@@ -6,6 +6,7 @@ from callup.core.errors import CallupError, UsageError, suggest
 from callup.partition.scheme import Shards
 from callup.simulation.augment import image_shape
 from callup.simulation.backends.base import Backend
+from callup.simulation.backends.cores import Wanted
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Model, Module, WordLstm
 
@@ -13,12 +14,13 @@ BACKENDS = ("auto", "loop", "numpy", "torch", "compiled")
 
 
 def make_backend(
-    name: str, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int, workers: int = 1
+    name: str, data: Data, model: Model, shards: Shards, local: LocalTraining, seed: int, workers: Wanted = 1
 ) -> Backend:
     """`auto` is numpy for an Mlp; for a module it is compiled, if numba is here and the kernels know it, or else torch.
 
-    `workers` are threads for the compiled backend and processes for numpy and torch; `loop` knows none. Next-word
-    models have backends of their own under the names numpy, with threads, and torch, which knows no workers.
+    `workers` are threads for the compiled backend and processes for numpy and torch; `loop` knows none. With `auto`
+    there is one for each core, once that pays. Next-word models have backends of their own under the names numpy, with
+    threads, and torch, which knows no workers.
     """
     if name not in BACKENDS:
         raise UsageError(f"unknown backend '{name}'{suggest(name, BACKENDS)}")
@@ -47,7 +49,7 @@ def make_backend(
 
 
 def _words(
-    name: str, data: Data, model: WordLstm, shards: Shards, local: LocalTraining, seed: int, workers: int
+    name: str, data: Data, model: WordLstm, shards: Shards, local: LocalTraining, seed: int, workers: Wanted
 ) -> Backend:
     """Next-word models: numpy with threads, or plain torch."""
     if name in ("loop", "compiled"):
@@ -63,7 +65,7 @@ def _words(
     return ThreadedWords(data, model, shards, local, seed, workers)
 
 
-def _compiled(torch: Backend, model: Module, workers: int, only: bool) -> Backend:
+def _compiled(torch: Backend, model: Module, workers: Wanted, only: bool) -> Backend:
     """The same network in compiled kernels; where that cannot be, torch itself or, if only they will do, the reason."""
     from callup.simulation.backends.compiled.plan import find_plan
 

@@ -8,6 +8,7 @@ docs/performance.md.
 from __future__ import annotations
 
 from callup.core.errors import CallupError
+from callup.simulation.backends.cores import hands
 from callup.simulation.settings import Settings
 from callup.simulation.task import TASKS, Loaded, Mlp, WordLstm
 
@@ -20,8 +21,10 @@ def explain(settings: Settings) -> str:
     task = TASKS.make(settings.task).load()
     name, why = chosen(settings.backend, task)
     kinds = _SPREAD_WORDS if isinstance(task.model, WordLstm) else _SPREAD
-    alone = settings.workers == 1 or name not in kinds
-    crew = "one core" if alone else f"{settings.workers} {kinds[name]}"
+    number = hands(settings.workers)
+    crew = "one core" if number == 1 or name not in kinds else f"{number} {kinds[name]}"
+    if settings.workers == "auto" and crew != "one core":
+        crew = f"one core, or {crew} where that is faster"
     return f"backend {name} for {settings.task} on {crew}: {why}"
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 
 import numpy as np
 
+from callup.core.errors import CallupError
 from callup.simulation.task import Data, Split
 
 _SPLITS = ("train", "validation", "test")
+_FILES = Path("/dev/shm")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class SharedData:
     """Copies arrays into shared memory; `close` gives it back, and only the process that made it may do so."""
 
     def __init__(self, data: Data) -> None:
+        _check_room(sum(part.x.nbytes + part.y.nbytes for part in (data.train, data.validation, data.test)))
         self._blocks: list[SharedMemory] = []
         arrays = {}
         try:
@@ -70,3 +75,12 @@ class AttachedData:
         block = SharedMemory(place.block)
         self._blocks.append(block)
         return np.ndarray(place.shape, np.dtype(place.dtype), block.buf)
+
+
+def _check_room(needed: int) -> None:
+    """Where shared memory is a file system of fixed size, as in many containers, writing past its end is fatal."""
+    if _FILES.is_dir() and (free := shutil.disk_usage(_FILES).free) < needed:
+        raise CallupError(
+            f"workers share {needed / 2**20:,.0f} MB of data, and {_FILES} has room for {free / 2**20:,.0f} MB; "
+            "enlarge it, or use workers = 1"
+        )

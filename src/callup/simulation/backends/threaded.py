@@ -6,7 +6,6 @@ but the time.
 
 from __future__ import annotations
 
-import multiprocessing
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +16,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from callup.core.index import Ids
-from callup.core.types import check_k
 from callup.simulation.backends.base import Trained
+from callup.simulation.backends.cores import Wanted, hands
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.measured import Measured, silence
 from callup.simulation.task import Split
@@ -31,9 +30,8 @@ _Got = TypeVar("_Got")
 class Threaded(Measured, Generic[Network]):
     """A backend whose `workers` are threads, each with a network of its own; `hire` comes before anything else."""
 
-    def hire(self, workers: int, make: Callable[[], Network]) -> None:
-        # In a process of a grid whole runs are spread already.
-        number = 1 if multiprocessing.current_process().daemon else check_k(workers, "workers")
+    def hire(self, workers: Wanted, make: Callable[[], Network]) -> None:
+        number = min(hands(workers), len(self.shards.ids)) if workers == "auto" else hands(workers)
         self._networks: SimpleQueue[Network] = SimpleQueue()
         for _ in range(number):
             self._networks.put(make())

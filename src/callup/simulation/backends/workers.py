@@ -8,10 +8,13 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, NoReturn
+from multiprocessing.reduction import ForkingPickler
+from types import ModuleType
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -25,29 +28,48 @@ _PATIENCE = 2.0  # seconds for workers to end by themselves
 
 
 class Workers:
-    """Jobs go to whoever is free; answers come back in the order of the jobs, so nothing depends on who did what."""
+    """Jobs go to whoever is free; answers come back in the order of the jobs, so nothing depends on who did what.
 
-    def __init__(self, number: int, build: Callable[..., Backend], arguments: tuple[Any, ...]) -> None:
+    A process that is spawned reads the script again that the program began with, which a script without
+    `if __name__ == "__main__":` does not survive. Most workers need nothing of it and leave it alone; one that does is
+    refused where it was started without being asked for, with `needs_no_script`.
+    """
+
+    def __init__(
+        self, number: int, build: Callable[..., Backend], arguments: tuple[Any, ...], needs_no_script: bool = False
+    ) -> None:
         # Spawned, not forked: torch's threads do not survive a fork.
         context = multiprocessing.get_context("spawn")
+        needs_script = b"__main__" in bytes(ForkingPickler.dumps((build, arguments)))
+        if needs_script and needs_no_script:
+            raise CallupError("workers would need the script that the program began with")
         self._crew: dict[Connection, BaseProcess] = {}
+        self._preparing: set[Connection] = set()
         try:
-            for _ in range(number):
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, build, arguments), daemon=True)
-                self._crew[ours] = process
-                process.start()
-                # With our copy of its end closed, a worker that dies is noticed at once.
-                theirs.close()
+            with nullcontext() if needs_script else _script_out_of_sight():
+                for _ in range(number):
+                    ours, theirs = context.Pipe()
+                    process = context.Process(target=_serve, args=(theirs, build, arguments), daemon=True)
+                    self._crew[ours] = process
+                    process.start()
+                    # With our copy of its end closed, a worker that dies is noticed at once.
+                    theirs.close()
+                    self._preparing.add(ours)
         except BaseException:
             self.close()
             raise
+
+    def ready(self) -> bool:
+        """Whether all have built their backend; does not wait for them."""
+        for worker in wait(list(self._preparing), timeout=0):
+            self._prepared(cast(Connection, worker))
+        return not self._preparing
 
     def run(self, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
         """The answers to all jobs about this model."""
         answers: list[Any] = [None] * len(jobs)
         waiting, busy = deque(enumerate(jobs)), dict[Connection, int]()
-        free, informed = deque(self._crew), set[Connection]()
+        free, informed = deque(worker for worker in self._crew if worker not in self._preparing), set[Connection]()
         while waiting or busy:
             while waiting and free:
                 worker = free.popleft()
@@ -55,14 +77,18 @@ class Workers:
                 self._send(worker, (None if worker in informed else model, job))
                 informed.add(worker)
                 busy[worker] = at
-            heard_from = wait(list(busy))
-            for worker in [worker for worker in busy if worker in heard_from]:
-                answer = self._hear(worker)
-                if isinstance(answer, CallupError):
-                    raise answer
-                answers[busy.pop(worker)] = answer
+            heard_from = wait([*busy, *(self._preparing if waiting else ())])
+            for worker in [worker for worker in self._crew if worker in heard_from]:
+                if worker in self._preparing:
+                    self._prepared(worker)
+                else:
+                    answers[busy.pop(worker)] = self._hear(worker)
                 free.append(worker)
         return answers
+
+    def _prepared(self, worker: Connection) -> None:
+        self._hear(worker)
+        self._preparing.discard(worker)
 
     def close(self) -> None:
         """Asks every worker to end, and ends those that do not."""
@@ -76,7 +102,7 @@ class Workers:
                     process.kill()
                     process.join()
                 process.close()
-        self._crew = {}
+        self._crew, self._preparing = {}, set()
 
     def _send(self, worker: Connection, message: Any) -> None:
         try:
@@ -86,9 +112,12 @@ class Workers:
 
     def _hear(self, worker: Connection) -> Any:
         try:
-            return worker.recv()
+            answer = worker.recv()
         except (EOFError, OSError) as error:
             raise self._lost(worker) from error
+        if isinstance(answer, CallupError):
+            raise answer
+        return answer
 
     def _lost(self, worker: Connection) -> CallupError:
         process = self._crew[worker]
@@ -99,10 +128,26 @@ class Workers:
         )
 
 
+@contextmanager
+def _script_out_of_sight() -> Iterator[None]:
+    """Processes started inside the block do not know of any script."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
 def _serve(line: Connection, build: Callable[..., Backend], arguments: tuple[Any, ...]) -> None:
-    """The life of a worker: it ends when the line does."""
+    """The life of a worker: it says when it is ready, and ends when the line does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
-    backend: Backend | None = None
+    try:
+        backend = build(*arguments)
+    except CallupError as error:
+        _answer(line, error.with_traceback(None))
+        _end()
+    _answer(line, None)
     model = np.empty(0)
     while True:
         try:
@@ -111,14 +156,17 @@ def _serve(line: Connection, build: Callable[..., Backend], arguments: tuple[Any
             _end()
         model = model if news is None else news
         try:
-            backend = backend or build(*arguments)
             answer = getattr(backend, method)(model, *rest)
         except CallupError as error:
             answer = error.with_traceback(None)
-        try:
-            line.send(answer)
-        except OSError:
-            _end()
+        _answer(line, answer)
+
+
+def _answer(line: Connection, answer: Any) -> None:
+    try:
+        line.send(answer)
+    except OSError:
+        _end()
 
 
 def _end() -> NoReturn:

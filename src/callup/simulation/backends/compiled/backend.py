@@ -7,6 +7,7 @@ import numpy as np
 from callup.simulation.backends.base import Backend, Score, SplitName
 from callup.simulation.backends.compiled.network import Network
 from callup.simulation.backends.compiled.plan import Plan
+from callup.simulation.backends.cores import Wanted
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.scores import score
 from callup.simulation.backends.threaded import Threaded
@@ -18,7 +19,7 @@ _ROWS = 128  # scored at a time, or as many as a mini-batch has
 class Compiled(Threaded[Network]):
     """Trains and measures in compiled code what `torch` describes, and leaves first weights and the rest to it."""
 
-    def __init__(self, torch: Backend, plan: Plan, workers: int = 1) -> None:
+    def __init__(self, torch: Backend, plan: Plan, workers: Wanted = 1) -> None:
         super().__init__(torch.data, torch.model, torch.shards, torch.local, torch.seed)
         self._torch = torch
         self._rows = max(_ROWS, self.local.batch)

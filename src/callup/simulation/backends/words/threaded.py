@@ -6,6 +6,7 @@ import numpy as np
 
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Score, SplitName
+from callup.simulation.backends.cores import Wanted
 from callup.simulation.backends.course import Course
 from callup.simulation.backends.threaded import Threaded
 from callup.simulation.backends.words.backend import Judged, WordsBackend
@@ -15,16 +16,19 @@ from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Split, WordLstm
 
 _ROWS = 32  # samples at a time where nothing is learned
+_WORTH_THREADS = 500_000
+"""Weights of the output layer: with 128,000 two threads were no faster than one, with 2,000,000 they are."""
 
 
 class ThreadedWords(Threaded[Network], WordsBackend):
     """Next words, a client to a thread."""
 
     def __init__(
-        self, data: Data, model: WordLstm, shards: Shards, local: LocalTraining, seed: int, workers: int = 1
+        self, data: Data, model: WordLstm, shards: Shards, local: LocalTraining, seed: int, workers: Wanted = 1
     ) -> None:
         super().__init__(data, model, shards, local, seed)
-        self.hire(workers, lambda: Network(model))
+        small = model.words * model.hidden < _WORTH_THREADS
+        self.hire(1 if small and workers == "auto" else workers, lambda: Network(model))
 
     def judged(self, model: np.ndarray, held: Split) -> Judged:
         with self.network() as network:
