@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,6 +51,8 @@ class Guard(Method):
     many times the usual length is refused. copy_angle: updates closer than this are the same. strikes: how many lead
     to quarantine, which lasts `sentence` rounds; strikes are forgotten after `memory` rounds.
     """
+
+    schema: ClassVar[int] = 2
 
     cap: float | None = None
     advance: int | None = None
