@@ -49,9 +49,10 @@ class Batched(BatchedOne):
             ("train_group", (ids[group.members], index, rates[group.members], tuple(wants), group.spanned))
             for group in groups
         ]
-        # As a client without samples answers; the others are written over it.
-        models, steps = np.repeat(model[None], len(ids), axis=0), np.zeros(len(ids), np.int64)
+        models, steps = np.empty((len(ids), len(model)), np.float32), np.zeros(len(ids), np.int64)
         heard = silence(len(ids), model, wants)
+        trained = {member for group in groups for member in group.members}
+        models[[row for row in range(len(ids)) if row not in trained]] = model  # of clients without samples
         for group, part in zip(groups, self._crew.run(self, model, jobs), strict=True):
             models[group.members], steps[group.members] = part.models, part.local_steps
             for name, answers in part.signals.items():

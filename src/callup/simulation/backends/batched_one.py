@@ -9,11 +9,12 @@ import numpy as np
 from callup.core.index import Ids
 from callup.partition.scheme import Shards
 from callup.simulation.backends.base import SplitName, Trained
-from callup.simulation.backends.input_layer import Direct, Spanned
-from callup.simulation.backends.lockstep import Lockstep
+from callup.simulation.backends.input_layer import Direct, InputLayer
+from callup.simulation.backends.lockstep import Lockstep, is_plain
 from callup.simulation.backends.measured import Measured, silence
 from callup.simulation.backends.mlp import layers
 from callup.simulation.backends.mlp_backend import ROWS, MlpBackend, flat_rows
+from callup.simulation.backends.spanned import Spanned, SpannedAndShare
 from callup.simulation.backends.timetable import Timetable
 from callup.simulation.local import LocalTraining
 from callup.simulation.task import Data, Model, Split
@@ -39,7 +40,8 @@ class BatchedOne(MlpBackend):
         table = Timetable.of(courses, [own.y for own in held], blank=len(held[0]) if spanned else 0)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverged client is told by its model
             first = self._input_layer(model, ids, held, table, spanned)
-            models, train_loss = Lockstep(model, self.sizes, self.local, table, first).run()
+            steps = Lockstep(model, self.sizes, self.local, table, first, with_loss="train_loss" in heard)
+            models, train_loss = steps.run()
             for row, own in enumerate(held):
                 self.measure(model, own, row, heard)
         if "train_loss" in heard:
@@ -57,12 +59,13 @@ class BatchedOne(MlpBackend):
 
     def _input_layer(
         self, model: np.ndarray, ids: Ids, held: list[Split], table: Timetable, spanned: bool
-    ) -> Direct | Spanned:
+    ) -> InputLayer:
         start = layers(model, self.sizes)[0][0]
         if not spanned:
             return Direct(start, [own.x for own in held], table)
         x = [flat_rows(own.x) for own in held]
-        return Spanned(start, x, [self._gram(int(client), own) for client, own in zip(ids, x, strict=True)], table)
+        grams = [self._gram(int(client), own) for client, own in zip(ids, x, strict=True)]
+        return (Spanned if is_plain(self.local) else SpannedAndShare)(start, x, grams, table)
 
     def _gram(self, client: int, x: np.ndarray) -> np.ndarray:
         """Inner products of a client's samples: they never change, so they are kept while there is room."""

@@ -1,13 +1,7 @@
 """The first layer, which is nearly all the work, in two forms that lead to the same weights.
 
-*Direct* keeps a weight matrix for each client and moves it at every step. *Spanned* never touches it: each gradient
-is a sum of the client's own inputs, so after any number of steps
-
-    W = share W_0 + A^T X      (W_0 the received weights, X the client's samples, A one row for each sample)
-
-and X W^T = share X W_0^T + (X X^T) A needs nothing of the samples but their inner products. The pair (share, A)
-follows the same rule of SGD, with momentum, decay and proximal term, as any other weight, from (1, 0). It pays for
-a client that goes several times over fewer samples than a sample has features.
+*Direct* keeps a weight matrix for each client and moves it at every step. *Spanned*, in a file of its own, never does
+so, and pays for a client that goes several times over fewer samples than a sample has features.
 """
 
 from __future__ import annotations
@@ -75,56 +69,6 @@ class Direct:
 
     def finish(self, out: np.ndarray) -> None:
         out[...] = self._weights
-
-
-class Spanned:
-    """A share of the received weights plus a sum of the client's own samples.
-
-    One sample more than any client has, all zeros, stands at the places that are not filled.
-    """
-
-    def __init__(self, start: np.ndarray, x: list[np.ndarray], grams: list[np.ndarray], table: Timetable) -> None:
-        self._start, self._x, self._table = start, x, table
-        self._samples, self._outputs = max(map(len, x)) + 1, len(start)
-        self.columns = self._samples * self._outputs + 1
-        grid, places = (len(x), self._samples), table.rows.shape[1:]
-        self._inner = np.zeros((*grid, self._samples), np.float32)
-        self._received = np.zeros((*grid, self._outputs), np.float32)
-        for client, (own, gram) in enumerate(zip(x, grams, strict=True)):
-            self._inner[client, : len(own), : len(own)] = gram
-            np.matmul(own, start.T, out=self._received[client, : len(own)])
-        self._client = np.arange(len(x))[:, None]
-        self._rows = table.rows + self._samples * self._client
-        self._seen = np.empty((*places, self._samples), np.float32)
-        self._seen_received = np.empty((*places, self._outputs), np.float32)
-
-    def begin(self, weights: np.ndarray, gradient: np.ndarray) -> None:
-        shape = (len(weights), self._samples, self._outputs)
-        weights[...] = 0
-        self._share, self._sums = weights[:, -1], weights[:, :-1].reshape(shape)
-        self._share[...] = 1
-        self._gradient, self._to_sums = gradient, gradient[:, :-1].reshape(shape)
-
-    def forward(self, step: int, active: int, out: np.ndarray) -> None:
-        rows, seen, received = self._rows[step, :active].ravel(), self._seen[:active], self._seen_received[:active]
-        take_rows(self._inner, rows, seen)
-        take_rows(self._received, rows, received)
-        np.matmul(seen, self._sums[:active], out=out)
-        received *= self._share[:active, None, None]
-        out += received
-
-    def backward(self, step: int, active: int, error: np.ndarray) -> None:
-        self._gradient[:active] = 0
-        self._to_sums[self._client[:active], self._table.rows[step, :active]] = error
-
-    def descend(self, step: int, active: int, error: np.ndarray) -> None:
-        # A mini-batch has no sample twice but the one of zeros, whose errors are zero.
-        self._sums[self._client[:active], self._table.rows[step, :active]] -= error
-
-    def finish(self, out: np.ndarray) -> None:
-        for client, own in enumerate(self._x):
-            np.matmul(self._sums[client, : len(own)].T, own, out=out[client])
-            out[client] += self._share[client] * self._start
 
 
 def take_rows(source: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:

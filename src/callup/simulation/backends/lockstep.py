@@ -18,7 +18,13 @@ class Lockstep:
     """One round of a group of clients; buffers are made once and used in every step."""
 
     def __init__(
-        self, start: np.ndarray, sizes: tuple[int, ...], local: LocalTraining, table: Timetable, first: InputLayer
+        self,
+        start: np.ndarray,
+        sizes: tuple[int, ...],
+        local: LocalTraining,
+        table: Timetable,
+        first: InputLayer,
+        with_loss: bool,
     ) -> None:
         self._start, self._sizes, self._local, self._table, self._first = start, sizes, local, table, first
         self._clients, width = table.rows.shape[1:]
@@ -36,15 +42,16 @@ class Lockstep:
         self._ones = np.ones((1, width), np.float32)
         # Where the score of each sample's own class stands among all scores.
         self._own = table.labels * width + np.arange(width) + self._scores[0].size * np.arange(self._clients)[:, None]
-        self._loss = np.zeros(self._clients)
+        self._loss, self._with_loss = np.zeros(self._clients), with_loss
+        self._zeros = np.zeros((self._clients, width, max(sizes[1:])), np.float32)
         # Plain SGD takes the rate where arrays are small, and leaves the first layer to descend by itself.
-        plain = not (local.momentum or local.weight_decay or local.proximal)
+        plain = is_plain(local)
         self._scale = table.weights * table.rates[:, :, None] if plain else table.weights
         self._sgd = None if plain else Sgd(self._weights, self._gradient, local)
         self._rest, self._to_rest = (rows[:, first.columns :] for rows in (self._weights, self._gradient))
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
-        """Local models, one a row, and the mean mini-batch loss of each client."""
+        """Local models, one a row, and the mean mini-batch loss of each client; zero where it is not wanted."""
         for step, active in enumerate(self._table.active):
             self._forward(step, active)
             self._compare(step, active)
@@ -67,7 +74,8 @@ class Lockstep:
         self._first.forward(step, active, out=inner)
         inner += self._biases[:active, None]
         for (weights, biases), hidden in zip(self._deeper, self._hidden[1:], strict=True):
-            np.maximum(inner, 0, out=inner)
+            # Zeros as an array: with a number numpy takes five times as long.
+            np.maximum(inner, self._zeros[:active, :, : inner.shape[2]], out=inner)
             outer = hidden[:active]
             np.matmul(inner, weights[:active].transpose(0, 2, 1), out=outer)
             outer += biases[:active, None]
@@ -79,10 +87,11 @@ class Lockstep:
         scores, own = self._scores[:active], self._own[step, :active]
         flat = scores.reshape(-1)
         scores -= scores.max(axis=1, keepdims=True)
-        shifted = flat[own]
+        shifted = flat[own] if self._with_loss else None
         np.exp(scores, out=scores)
         total = scores.sum(axis=1)
-        self._loss[:active] += (self._table.weights[step, :active] * (np.log(total) - shifted)).sum(axis=1)
+        if shifted is not None:
+            self._loss[:active] += (self._table.weights[step, :active] * (np.log(total) - shifted)).sum(axis=1)
         scores /= total[:, None]
         flat[own] -= 1
         scores *= self._scale[step, :active, None]
@@ -104,6 +113,11 @@ class Lockstep:
         else:
             self._first.descend(step, active, error)
             self._rest[:active] -= self._to_rest[:active]
+
+
+def is_plain(local: LocalTraining) -> bool:
+    """Whether a step is no more than the gradient times the rate."""
+    return not (local.momentum or local.weight_decay or local.proximal)
 
 
 class Sgd:
