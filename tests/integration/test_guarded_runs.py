@@ -72,7 +72,7 @@ def test_a_giant_does_not_take_over_the_average() -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("selector", ["oort", "by-size"])
+@pytest.mark.parametrize("selector", ["oort", "by-size", "power-of-choice"])
 @pytest.mark.parametrize("adversary", [None, "sybils", "replayed-update"])
 def test_stopped_and_restored_it_goes_on_as_it_would_have(selector: str, adversary: str | None) -> None:
     given = settings(selector=selector, guard="on", adversary=adversary, **SMALL)
