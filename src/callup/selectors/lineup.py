@@ -80,6 +80,14 @@ class Lineup(Selector):
         check_k(self.candidates, "lineup: candidates")
 
     @property
+    def favour(self) -> float:
+        return 10.0  # an exclusive Maverick among 50 clients is called in every round of five
+
+    @property
+    def purse(self) -> float:
+        return 0.2  # of the places: one in five for a client that nobody can replace
+
+    @property
     def needs(self) -> Needs:
         return self.card.needs if self.basis == "auto" else Needs.of([self.basis, "num_examples?"])
 
