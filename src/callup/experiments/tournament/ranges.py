@@ -37,7 +37,7 @@ HELD = 55_000
 
 
 class Dice:
-    """Draws by name, so that the order of the lines below is the only thing that a world hangs on but the seed."""
+    """Draws one thing after the other: what comes out hangs on the seed and on the order of the questions."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
