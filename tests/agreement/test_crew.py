@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from callup.core.errors import CallupError
 from callup.partition.scheme import Shards
-from callup.simulation.backends import batched, cores, shared_data
+from callup.simulation.backends import batched, cores, shared_data, tray
+from callup.simulation.backends.base import Trained
 from callup.simulation.backends.batched import Batched
 from callup.simulation.backends.cores import hands
 from callup.simulation.local import LocalTraining
@@ -30,7 +31,7 @@ Make = Callable[..., Batched]
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Three groups of clients for two cores; rounds are long enough to be worth sending."""
+    """Three groups of clients for two cores; models are large enough not to go by pipe."""
     monkeypatch.setattr(cores, "cores", lambda: 2)
     monkeypatch.setattr("callup.simulation.backends.crew._LEAST", 0.0)
     opened: list[Batched] = []
@@ -40,7 +41,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         rng = np.random.default_rng(3)
         split = Split(rng.normal(size=(40 * CLIENTS, 20)).astype(np.float32), rng.integers(0, 3, 40 * CLIENTS))
         shards = Shards(np.arange(CLIENTS), tuple(np.split(np.arange(40 * CLIENTS), CLIENTS)))
-        opened.append(Batched(Data(split, split, split, 3), Mlp((20, 8, 3)), shards, LOCAL, 1, workers))
+        opened.append(Batched(Data(split, split, split, 3), Mlp((20, 200, 3)), shards, LOCAL, 1, workers))
         return opened[-1]
 
     with threadpool_limits(1):
@@ -104,6 +105,29 @@ def test_without_room_for_shared_data_those_asked_for_are_refused_and_others_not
     with pytest.raises(CallupError, match="has room for 0 MB; enlarge it, or use workers = 1"):
         trained(make(workers=2), 1)
     assert not crew()
+
+
+def test_what_is_laid_on_a_tray_is_lifted_by_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tray, "_ROOM", 80_000)
+    ours = tray.Tray()
+    theirs = tray.Tray(ours.name)
+    ours.forget_name()
+    with pytest.raises(FileNotFoundError):
+        tray.Tray(ours.name)  # nothing is left for a crash to leave behind
+    rng = np.random.default_rng(0)
+    models, gradient, loss = rng.random((5, 2500), np.float32), rng.random((5, 501)), rng.random(5)
+    laid = ours.lay(Trained(models, np.arange(5), {"gradient": gradient, "loss": loss}))
+    assert isinstance(laid.models, tray.Laid)
+    assert isinstance(laid.signals["gradient"], tray.Laid)
+    assert laid.signals["loss"] is loss  # small
+    lifted = theirs.lift(laid)
+    np.testing.assert_array_equal(lifted.models, models)
+    np.testing.assert_array_equal(lifted.signals["gradient"], gradient)
+    too_large = np.zeros(80_001, np.uint8)
+    assert ours.lay(too_large) is too_large
+    del lifted
+    theirs.close()
+    ours.close()
 
 
 def test_a_process_that_another_one_started_has_one_core() -> None:

@@ -53,22 +53,26 @@ class Batched(BatchedOne):
         heard = silence(len(ids), model, wants)
         trained = {member for group in groups for member in group.members}
         models[[row for row in range(len(ids)) if row not in trained]] = model  # of clients without samples
-        for group, part in zip(groups, self._crew.run(self, model, jobs), strict=True):
-            models[group.members], steps[group.members] = part.models, part.local_steps
+
+        def keep(group: int, part: Trained) -> None:
+            members = groups[group].members
+            models[members], steps[members] = part.models, part.local_steps
             for name, answers in part.signals.items():
-                heard[name][group.members] = answers
+                heard[name][members] = answers
+
+        self._crew.run(self, model, jobs, keep)
         return Trained(models, steps, heard)
 
     def probe(self, model: np.ndarray, name: str, ids: Ids, index: int) -> np.ndarray:
         # Clients are measured one by one, whoever does it.
         shares = np.array_split(ids, max(min(2 * self._crew.number, len(ids)), 1))
-        return np.concatenate(self._crew.run(self, model, [("probe_here", (name, share, index)) for share in shares]))
+        return self._crew.arrays(self, model, [("probe_here", (name, share, index)) for share in shares])
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         held: Split = getattr(self.data, split)
         starts = range(0, max(len(held), 1), ROWS)
-        parts = self._crew.run(self, model, [("logits_of", (split, at)) for at in starts])
-        return score(np.concatenate(parts), held.y, self.data.classes)
+        logits = self._crew.arrays(self, model, [("logits_of", (split, at)) for at in starts])
+        return score(logits, held.y, self.data.classes)
 
     def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
         parts = by_class(held, self.data.classes)

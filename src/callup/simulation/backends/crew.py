@@ -13,7 +13,7 @@ from callup.core.errors import CallupError
 from callup.simulation.backends.base import Backend
 from callup.simulation.backends.cores import Wanted, hands
 from callup.simulation.backends.shared_data import SharedData
-from callup.simulation.backends.workers import Job, Workers
+from callup.simulation.backends.workers import Job, Take, Workers
 from callup.simulation.task import Data
 
 _LEAST = 0.005  # seconds: jobs that together take less are not worth being sent
@@ -32,33 +32,43 @@ class Crew:
         self._build, self._data, self._rest = build, data, rest
         self._hired: _Hired | None = None
 
-    def run(self, here: Any, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
-        """The answers to all jobs about this model; `here` does those that are not sent."""
+    def run(self, here: Any, model: np.ndarray, jobs: Sequence[Job], take: Take) -> None:
+        """Does all jobs about this model; `here` does those that are not sent."""
         try:
             if len(jobs) > 1 and self._is_there(len(jobs)):
-                return self._sent(here, model, jobs)
+                self._send(here, model, jobs, take)
+                return
             began = time.perf_counter()
-            answers = _done(here, model, jobs)
+            _do(here, model, jobs, take)
         except BaseException:
             self.close()  # answers to other jobs may still be on their way, and nobody will hear them
             raise
         took = time.perf_counter() - began
         if len(jobs) > 1 and took > _LEAST:
             self._patience -= took
-        return answers
 
-    def _sent(self, here: Any, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
+    def arrays(self, here: Any, model: np.ndarray, jobs: Sequence[Job]) -> np.ndarray:
+        """The answers of jobs that answer with an array, one after the other in one."""
+        parts: list[np.ndarray] = [np.empty(0)] * len(jobs)
+
+        def keep(at: int, answer: np.ndarray) -> None:
+            parts[at] = answer.copy()
+
+        self.run(here, model, jobs, keep)
+        return np.concatenate(parts)
+
+    def _send(self, here: Any, model: np.ndarray, jobs: Sequence[Job], take: Take) -> None:
         if self._hired is None:
             self._hired = _Hired(self.number, self._build, self._data, *self._rest, alone=False)
         try:
-            return self._hired.workers.run(model, jobs)
+            self._hired.workers.run(model, jobs, take)
         except CallupError:
             if not self._auto:
                 raise
             # Nobody asked for workers: if one of them is what failed, the run can do without.
             self.close()
             self.number = 1
-            return _done(here, model, jobs)
+            _do(here, model, jobs, take)
 
     def close(self) -> None:
         if self._hired is not None:
@@ -81,8 +91,9 @@ class Crew:
             return False
 
 
-def _done(here: Any, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
-    return [getattr(here, method)(model, *rest) for method, rest in jobs]
+def _do(here: Any, model: np.ndarray, jobs: Sequence[Job], take: Take) -> None:
+    for at, (method, rest) in enumerate(jobs):
+        take(at, getattr(here, method)(model, *rest))
 
 
 class _Hired:
@@ -91,7 +102,7 @@ class _Hired:
     def __init__(self, number: int, build: Callable[..., Backend], data: Data, *rest: Any, alone: bool) -> None:
         shared = SharedData(data)
         try:
-            self.workers = Workers(number, build, (shared.places, *rest), needs_no_script=alone)
+            self.workers = Workers(number, build, (shared.places, *rest), shared.forget_names, needs_no_script=alone)
         except BaseException:
             shared.close()
             raise

@@ -37,8 +37,9 @@ class SharedData:
     """Copies arrays into shared memory; `close` gives it back, and only the process that made it may do so."""
 
     def __init__(self, data: Data) -> None:
-        _check_room(sum(part.x.nbytes + part.y.nbytes for part in (data.train, data.validation, data.test)))
+        check_room(sum(part.x.nbytes + part.y.nbytes for part in (data.train, data.validation, data.test)))
         self._blocks: list[SharedMemory] = []
+        self._named: list[SharedMemory] = []
         arrays = {}
         try:
             for split in _SPLITS:
@@ -49,15 +50,20 @@ class SharedData:
             raise
         self.places = Places(arrays, data.classes)
 
+    def forget_names(self) -> None:
+        """Once all who need the data have found them, nothing is left of them whatever becomes of this process."""
+        while self._named:
+            self._named.pop().unlink()
+
     def close(self) -> None:
+        self.forget_names()
         while self._blocks:
-            block = self._blocks.pop()
-            block.close()
-            block.unlink()
+            self._blocks.pop().close()
 
     def _keep(self, array: np.ndarray) -> Place:
         block = SharedMemory(create=True, size=max(array.nbytes, 1))
         self._blocks.append(block)
+        self._named.append(block)
         np.ndarray(array.shape, array.dtype, block.buf)[...] = array
         return Place(block.name, array.shape, array.dtype.str)
 
@@ -77,7 +83,7 @@ class AttachedData:
         return np.ndarray(place.shape, np.dtype(place.dtype), block.buf)
 
 
-def _check_room(needed: int) -> None:
+def check_room(needed: int) -> None:
     """Where shared memory is a file system of fixed size, as in many containers, writing past its end is fatal."""
     if _FILES.is_dir() and (free := shutil.disk_usage(_FILES).free) < needed:
         raise CallupError(

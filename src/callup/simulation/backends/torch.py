@@ -17,6 +17,7 @@ from callup.partition.scheme import Shards
 from callup.simulation.backends.base import Backend, Score, SplitName, Trained
 from callup.simulation.backends.cores import Wanted
 from callup.simulation.backends.crew import Crew
+from callup.simulation.backends.measured import silence
 from callup.simulation.backends.scores import score
 from callup.simulation.backends.shared_data import AttachedData, Places
 from callup.simulation.backends.torch_one import ROWS, TorchOne
@@ -48,30 +49,32 @@ class Torch(Backend):
         if len(ids) == 0:
             return self._one.probe(model, name, ids, index)
         jobs = [("probe", (name, [client], index)) for client in ids]
-        return np.concatenate(self._crew.run(self._one, model, jobs))
+        return self._crew.arrays(self._one, model, jobs)
 
     def train(self, model: np.ndarray, ids: Ids, index: int, rates: np.ndarray, wants: Collection[str]) -> Trained:
-        if len(ids) == 0:
-            return self._one.train(model, ids, index, rates, wants)
         each = zip(ids, rates, strict=True)
         jobs = [("train", ([client], index, row[None], tuple(wants))) for client, row in each]
-        parts = self._crew.run(self._one, model, jobs)
-        return Trained(
-            np.concatenate([part.models for part in parts]),
-            np.concatenate([part.local_steps for part in parts]),
-            {name: np.concatenate([part.signals[name] for part in parts]) for name in parts[0].signals},
-        )
+        models, steps = np.empty((len(ids), len(model)), np.float32), np.empty(len(ids), np.int64)
+        heard = silence(len(ids), model, wants)
+
+        def keep(row: int, part: Trained) -> None:
+            models[row], steps[row] = part.models[0], part.local_steps[0]
+            for name, answers in part.signals.items():
+                heard[name][row] = answers[0]
+
+        self._crew.run(self._one, model, jobs, keep)
+        return Trained(models, steps, heard)
 
     def evaluate(self, model: np.ndarray, split: SplitName) -> Score:
         held: Split = getattr(self.data, split)
         starts = range(0, max(len(held), 1), ROWS)
-        parts = self._crew.run(self._one, model, [("logits_of", (split, at)) for at in starts])
-        return score(np.concatenate(parts), held.y, self.data.classes)
+        logits = self._crew.arrays(self._one, model, [("logits_of", (split, at)) for at in starts])
+        return score(logits, held.y, self.data.classes)
 
     def class_gradients(self, models: np.ndarray, held: Split) -> np.ndarray:
         shares = np.array_split(np.arange(len(models)), max(min(self._crew.number, len(models)), 1))
         jobs = [("class_gradients_of", (rows.tolist(), held)) for rows in shares]
-        return np.concatenate(self._crew.run(self._one, models, jobs))
+        return self._crew.arrays(self._one, models, jobs)
 
     def close(self) -> None:
         self._crew.close()

@@ -20,15 +20,19 @@ import numpy as np
 
 from callup.core.errors import CallupError
 from callup.simulation.backends.base import Backend
+from callup.simulation.backends.tray import Tray
 
 Job = tuple[str, tuple[Any, ...]]
 """A method of the backend and what follows the model in its arguments."""
+
+Take = Callable[[int, Any], None]
+"""Is given the number of a job and its answer, whose arrays are gone after the call."""
 
 _PATIENCE = 2.0  # seconds for workers to end by themselves
 
 
 class Workers:
-    """Jobs go to whoever is free; answers come back in the order of the jobs, so nothing depends on who did what.
+    """Jobs go to whoever is free; each answer comes with the number of its job, so nothing depends on who did what.
 
     A process that is spawned reads the script again that the program began with, which a script without
     `if __name__ == "__main__":` does not survive. Most workers need nothing of it and leave it alone; one that does is
@@ -36,20 +40,28 @@ class Workers:
     """
 
     def __init__(
-        self, number: int, build: Callable[..., Backend], arguments: tuple[Any, ...], needs_no_script: bool = False
+        self,
+        number: int,
+        build: Callable[..., Backend],
+        arguments: tuple[Any, ...],
+        all_prepared: Callable[[], None],
+        needs_no_script: bool = False,
     ) -> None:
+        self._all_prepared = all_prepared
         # Spawned, not forked: torch's threads do not survive a fork.
         context = multiprocessing.get_context("spawn")
         needs_script = b"__main__" in bytes(ForkingPickler.dumps((build, arguments)))
         if needs_script and needs_no_script:
             raise CallupError("workers would need the script that the program began with")
         self._crew: dict[Connection, BaseProcess] = {}
+        self._trays: dict[Connection, Tray] = {}
         self._preparing: set[Connection] = set()
         try:
             with nullcontext() if needs_script else _script_out_of_sight():
                 for _ in range(number):
                     ours, theirs = context.Pipe()
-                    process = context.Process(target=_serve, args=(theirs, build, arguments), daemon=True)
+                    self._trays[ours] = tray = Tray()
+                    process = context.Process(target=_serve, args=(theirs, tray.name, build, arguments), daemon=True)
                     self._crew[ours] = process
                     process.start()
                     # With our copy of its end closed, a worker that dies is noticed at once.
@@ -65,16 +77,15 @@ class Workers:
             self._prepared(cast(Connection, worker))
         return not self._preparing
 
-    def run(self, model: np.ndarray, jobs: Sequence[Job]) -> list[Any]:
-        """The answers to all jobs about this model."""
-        answers: list[Any] = [None] * len(jobs)
+    def run(self, model: np.ndarray, jobs: Sequence[Job], take: Take) -> None:
+        """Does all jobs about this model."""
         waiting, busy = deque(enumerate(jobs)), dict[Connection, int]()
         free, informed = deque(worker for worker in self._crew if worker not in self._preparing), set[Connection]()
         while waiting or busy:
             while waiting and free:
                 worker = free.popleft()
                 at, job = waiting.popleft()
-                self._send(worker, (None if worker in informed else model, job))
+                self._send(worker, (None if worker in informed else self._trays[worker].lay(model), job))
                 informed.add(worker)
                 busy[worker] = at
             heard_from = wait([*busy, *(self._preparing if waiting else ())])
@@ -82,13 +93,15 @@ class Workers:
                 if worker in self._preparing:
                     self._prepared(worker)
                 else:
-                    answers[busy.pop(worker)] = self._hear(worker)
+                    take(busy.pop(worker), self._hear(worker))
                 free.append(worker)
-        return answers
 
     def _prepared(self, worker: Connection) -> None:
         self._hear(worker)
+        self._trays[worker].forget_name()
         self._preparing.discard(worker)
+        if not self._preparing:
+            self._all_prepared()
 
     def close(self) -> None:
         """Asks every worker to end, and ends those that do not."""
@@ -102,7 +115,9 @@ class Workers:
                     process.kill()
                     process.join()
                 process.close()
-        self._crew, self._preparing = {}, set()
+        for tray in self._trays.values():
+            tray.close()
+        self._crew, self._trays, self._preparing = {}, {}, set()
 
     def _send(self, worker: Connection, message: Any) -> None:
         try:
@@ -117,7 +132,7 @@ class Workers:
             raise self._lost(worker) from error
         if isinstance(answer, CallupError):
             raise answer
-        return answer
+        return self._trays[worker].lift(answer)
 
     def _lost(self, worker: Connection) -> CallupError:
         process = self._crew[worker]
@@ -139,9 +154,10 @@ def _script_out_of_sight() -> Iterator[None]:
         sys.modules["__main__"] = script
 
 
-def _serve(line: Connection, build: Callable[..., Backend], arguments: tuple[Any, ...]) -> None:
+def _serve(line: Connection, tray_name: str, build: Callable[..., Backend], arguments: tuple[Any, ...]) -> None:
     """The life of a worker: it says when it is ready, and ends when the line does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
+    tray = Tray(tray_name)
     try:
         backend = build(*arguments)
     except CallupError as error:
@@ -154,9 +170,9 @@ def _serve(line: Connection, build: Callable[..., Backend], arguments: tuple[Any
             news, (method, rest) = line.recv()
         except (EOFError, OSError):
             _end()
-        model = model if news is None else news
+        model = model if news is None else tray.lift(news).copy()
         try:
-            answer = getattr(backend, method)(model, *rest)
+            answer = tray.lay(getattr(backend, method)(model, *rest))
         except CallupError as error:
             answer = error.with_traceback(None)
         _answer(line, answer)
