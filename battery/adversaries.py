@@ -18,7 +18,7 @@ from callup.simulation.drill import drill
 
 CLIENTS, K, ROUNDS = 100, 10, 100
 SEEDS = {0.2: 3, 0.05: 1, 0.01: 1}
-"""For each share of liars; the largest is the one with a goal."""
+"""With the guard on, for each share of liars; the largest is the one with a goal. Without it one is enough."""
 RESULT = Path(__file__).parent / "results" / "adversaries.json"
 _NAMES = ("selector", "lie", "share", "guard", "seed")
 
@@ -29,7 +29,7 @@ def plan() -> Iterator[tuple[str, str, float, str, int]]:
         for seed in range(seeds):
             for card in SELECTORS.cards():
                 for lie in ADVERSARIES.cards():
-                    for guard in ("off", "on"):
+                    for guard in ("off", "on") if seed == 0 else ("on",):
                         yield card.name, lie.name, share, guard, seed
 
 

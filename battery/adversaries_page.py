@@ -23,8 +23,8 @@ Written by `python battery/adversaries_page.py` from the results of `make batter
 ## What share of the places do liars win?
 
 {clients} clients with skewed labels, {k} places a round, {rounds} rounds, a made-up federation without training
-(`callup.simulation.drill`). A cell is the liars' share of all places in per cent, with the guard off → on; where there
-are several seeds, the largest of them. The last column is what the guard promises.
+(`callup.simulation.drill`). A cell is the liars' share of all places in per cent, with the guard off → on: off with one
+seed, on the largest of all seeds. The last column is what the guard promises.
 """
 
 PRICE = """

@@ -47,7 +47,7 @@ class PowerOfChoice(Selector):
 
     @property
     def purse(self) -> float:
-        return 0.2  # of the places: with less, classes that few clients own are recalled less often
+        return 0.25  # of the places: with less, classes that few clients own are recalled less often
 
     @property
     def needs(self) -> Needs:
