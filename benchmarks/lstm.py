@@ -1,7 +1,7 @@
 """How long one round of next-word prediction takes: batched products in numpy against a plain torch loop.
 
 Ten clients of 40 texts of ten words, vocabulary 10,000, embedding 200, two LSTM layers of 200, 5 epochs in mini-batches
-of 20. Words are as frequent as in any language, the n-th in proportion to 1/n. `python benchmarks/lstm.py 1` is a trial.
+of 20. Words are as frequent as in any language, the n-th in proportion to 1/n. `benchmarks/lstm.py 1` is a trial.
 """
 
 from __future__ import annotations
