@@ -53,6 +53,14 @@ def test_intervals_ranks_and_standings(full):
     assert lines["b"].accuracy.std == pytest.approx(0.0031623, abs=1e-6)
 
 
+def test_a_world_of_low_accuracies_asks_for_more_to_be_tied(case):
+    for point, standing in ((0.01, "tied"), (0.0025, "behind")):
+        played = case.played(case.cup("random", "a", worlds=(case.world(point=point),)))
+        seeds(played, "a", [0.04] * 5)
+        seeds(played, "random", [0.034] * 5)
+        assert by_name(played)["random"].standing == standing
+
+
 def test_worse_than_random_needs_the_whole_interval(case):
     played = case.played(case.cup("random", "a", "b"))
     seeds(played, "random", [0.80] * 5)

@@ -1,11 +1,11 @@
 """The table of one place: every method's accuracy, how far from the best it is, and how soon it got there.
 
 Best is the method of the highest mean test accuracy, of those with most seeds. A method is tied with the best when the
-95 % interval of its paired difference lies above minus one accuracy point. Rounds are counted up to the accuracy that
-random selection ends with under the same seed; there a method is tied with the fastest when the interval of its
-relative difference in rounds lies below a tenth. A method that is not tied is behind when the whole interval is on the
-losing side, or when it was clearly out on validation data; else it is unclear, which never counts as tied. With fewer
-than three shared seeds the place is open.
+95 % interval of its paired difference lies above minus one accuracy point; a world of low accuracies may ask for less.
+Rounds are counted up to the accuracy that random selection ends with under the same seed; there a method is tied with
+the fastest when the interval of its relative difference in rounds lies below a tenth. A method that is not tied is
+behind when the whole interval is on the losing side, or when it was clearly out on validation data; else it is unclear,
+which never counts as tied. With fewer than three shared seeds the place is open.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from callup.experiments.tournament.speed import fastest, rounds_by_seed, slower
 from callup.experiments.tournament.worlds import Place
 
 Standing = Literal["best", "tied", "unclear", "behind", "open"]
-POINT = 0.01
 TENTH = 0.1
 FEWEST = 3
 
@@ -89,7 +88,7 @@ def standings(board: Board, place: Place) -> list[Line]:
                 highest=pooled(Measured(max(run.series.accuracy)) for run in runs.values()),
                 to_best=gap,
                 to_random=paired_gap(ends[name], targets),
-                standing="best" if name == best else _judged(gap, gap.low >= -POINT, gap.high < 0, out),
+                standing="best" if name == best else _judged(gap, gap.low >= -place.world.point, gap.high < 0, out),
                 rounds=pooled(speeds[name].values()),
                 to_fastest=late,
                 rounds_standing="best" if name == first else _rounds_judged(late, out),

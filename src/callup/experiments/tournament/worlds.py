@@ -30,6 +30,8 @@ class World:
     """Every variant is played a second time, with this chance that a client asked does not reply; 0 for once only."""
     margin: float = 0.03
     """How far behind the leader, in accuracy on validation data, a method is clearly out."""
+    point: float = 0.01
+    """How near to the best, in accuracy, counts as tied with it: one point, or less where accuracies are low."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of single methods that are recommended here."""
     absent: Mapping[str, str] = field(default_factory=dict)
