@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from callup.simulation.augment import crop_flip
+from callup.simulation.backends.space import Space
 from callup.simulation.backends.timetable import Timetable
 
 
@@ -38,13 +39,14 @@ class InputLayer(Protocol):
 class Direct:
     """A weight matrix for each client."""
 
-    def __init__(self, start: np.ndarray, x: list[np.ndarray], table: Timetable) -> None:
+    def __init__(self, start: np.ndarray, x: list[np.ndarray], table: Timetable, space: Space) -> None:
         self.columns, self._start = start.size, start
-        self._x = np.concatenate(x)  # as images, if they come so: the augmentation has to see their shape
+        # As images, if they come so: the augmentation has to see their shape.
+        self._x = np.concatenate(x, out=space.floats("samples of all", sum(map(len, x)), *x[0].shape[1:]))
         # Every client's rows among the samples of all.
         self._rows = table.rows + np.cumsum([0, *map(len, x[:-1])])[:, None]
         self._moves = table.moves
-        self._seen = np.empty((*table.rows.shape[1:], start.shape[1]), np.float32)
+        self._seen = space.floats("samples seen", *table.rows.shape[1:], start.shape[1])
 
     def begin(self, weights: np.ndarray, gradient: np.ndarray) -> None:
         shape = (len(weights), *self._start.shape)

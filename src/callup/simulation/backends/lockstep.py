@@ -10,6 +10,7 @@ import numpy as np
 
 from callup.simulation.backends.input_layer import InputLayer
 from callup.simulation.backends.mlp import Layers, layers
+from callup.simulation.backends.space import Space
 from callup.simulation.backends.timetable import Timetable
 from callup.simulation.local import LocalTraining
 
@@ -24,6 +25,7 @@ class Lockstep:
         local: LocalTraining,
         table: Timetable,
         first: InputLayer,
+        space: Space,
         with_loss: bool,
     ) -> None:
         self._start, self._sizes, self._local, self._table, self._first = start, sizes, local, table, first
@@ -31,14 +33,16 @@ class Lockstep:
         # A client's row: the first layer in its own form, then all that follows it in the flat vector.
         self._shared = start[sizes[0] * sizes[1] :]
         shape = (self._clients, first.columns + len(self._shared))
-        self._weights, self._gradient = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self._weights, self._gradient = space.floats("weights", *shape), space.floats("gradient", *shape)
         first.begin(self._weights[:, : first.columns], self._gradient[:, : first.columns])
         self._weights[:, first.columns :] = self._shared
         self._biases, self._deeper = self._split(self._weights)
         self._to_biases, self._to_deeper = self._split(self._gradient)
-        self._hidden = [np.empty((self._clients, width, size), np.float32) for size in sizes[1:]]
-        self._errors = [np.empty_like(hidden) for hidden in self._hidden[:-1]]
-        self._scores = np.empty((self._clients, sizes[-1], width), np.float32)
+        self._hidden = [
+            space.floats(f"hidden {depth}", self._clients, width, size) for depth, size in enumerate(sizes[1:])
+        ]
+        self._errors = [space.floats(f"error {depth}", *h.shape) for depth, h in enumerate(self._hidden[:-1])]
+        self._scores = space.floats("scores", self._clients, sizes[-1], width)
         self._ones = np.ones((1, width), np.float32)
         # Where the score of each sample's own class stands among all scores.
         self._own = table.labels * width + np.arange(width) + self._scores[0].size * np.arange(self._clients)[:, None]
@@ -48,6 +52,7 @@ class Lockstep:
         plain = is_plain(local)
         self._scale = table.weights * table.rates[:, :, None] if plain else table.weights
         self._sgd = None if plain else Sgd(self._weights, self._gradient, local)
+        self._models = space.floats("models", self._clients, len(start))
         self._rest, self._to_rest = (rows[:, first.columns :] for rows in (self._weights, self._gradient))
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +63,7 @@ class Lockstep:
             self._backward(step, active)
             if self._sgd is not None:
                 self._sgd.descend(active, self._table.rates[step, :active])
-        models = np.empty((self._clients, len(self._start)), np.float32)
+        models = self._models
         self._first.finish(layers(models, self._sizes)[0][0])
         models[:, -len(self._shared) :] = self._weights[:, self._first.columns :]
         steps = np.array(self._table.active)[:, None] > np.arange(self._clients)

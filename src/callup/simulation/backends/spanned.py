@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from callup.simulation.backends.input_layer import take_rows
+from callup.simulation.backends.space import Space
 from callup.simulation.backends.timetable import Timetable
 
 
@@ -24,22 +25,26 @@ class Spanned:
 
     columns = 0
 
-    def __init__(self, start: np.ndarray, x: list[np.ndarray], grams: list[np.ndarray], table: Timetable) -> None:
-        self._start, self._x = start, x
+    def __init__(
+        self, start: np.ndarray, x: list[np.ndarray], grams: list[np.ndarray], table: Timetable, space: Space
+    ) -> None:
+        self._start, self._x, self._space = start, x, space
         self._samples, self._outputs = max(map(len, x)) + 1, len(start)
         grid, places = (len(x), self._samples), table.rows.shape[1:]
-        self._inner = np.zeros((*grid, self._samples), np.float32)
-        self._received = np.zeros((*grid, self._outputs), np.float32)
-        for client, (own, gram) in enumerate(zip(x, grams, strict=True)):
-            self._inner[client, : len(own), : len(own)] = gram
-            np.matmul(own, start.T, out=self._received[client, : len(own)])
+        self._inner = space.floats("inner products", *grid, self._samples)
+        self._received = space.floats("received", *grid, self._outputs)
+        for inner, received, own, gram in zip(self._inner, self._received, x, grams, strict=True):
+            inner[: len(own), : len(own)] = gram
+            np.matmul(own, start.T, out=received[: len(own)])
+            inner[len(own) :] = inner[: len(own), len(own) :] = received[len(own) :] = 0
         # Every client's rows among those of all.
         self._rows = table.rows + self._samples * np.arange(len(x))[:, None]
-        self._seen = np.empty((*places, self._samples), np.float32)
-        self._seen_received = np.empty((*places, self._outputs), np.float32)
+        self._seen = space.floats("inner products seen", *places, self._samples)
+        self._seen_received = space.floats("received, seen", *places, self._outputs)
 
     def begin(self, weights: np.ndarray, gradient: np.ndarray) -> None:  # noqa: ARG002
-        self._sums = np.zeros((len(weights), self._samples, self._outputs), np.float32)
+        self._sums = self._space.floats("sums", len(weights), self._samples, self._outputs)
+        self._sums[...] = 0
 
     def forward(self, step: int, active: int, out: np.ndarray) -> None:
         rows, seen = self._rows[step, :active].ravel(), self._seen[:active]
@@ -77,8 +82,10 @@ class Spanned:
 class SpannedAndShare(Spanned):
     """For SGD with momentum, decay or a proximal term: share and A stand among the client's other weights."""
 
-    def __init__(self, start: np.ndarray, x: list[np.ndarray], grams: list[np.ndarray], table: Timetable) -> None:
-        super().__init__(start, x, grams, table)
+    def __init__(
+        self, start: np.ndarray, x: list[np.ndarray], grams: list[np.ndarray], table: Timetable, space: Space
+    ) -> None:
+        super().__init__(start, x, grams, table, space)
         self.columns = self._samples * self._outputs + 1
         self._table, self._client = table, np.arange(len(x))[:, None]
 
