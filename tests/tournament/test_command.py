@@ -125,6 +125,12 @@ def test_it_does_not_mix_with_tables_and_needs_its_folder(papers, capsys, tmp_pa
     assert "no tournament in" in capsys.readouterr().err
 
 
+def test_a_world_without_a_trial_says_so(papers, capsys):
+    (papers / "tournament" / "worlds" / "other.toml").write_text(WORLD)
+    assert run(command(papers, name="tournament/other", scale="check")) == 2
+    assert "--scale check plays tiny alone; use --scale small" in capsys.readouterr().err
+
+
 def test_held_out_worlds_are_played_by_name(papers, capsys):
     held_out = papers / "tournament" / "held-out"
     held_out.mkdir()

@@ -47,7 +47,9 @@ def at_scale(cup: Cup, scale: str) -> Cup:
     if scale != "check":
         raise UsageError(f"the tournament has no --scale {scale}: its own size is small, and check is a trial")
     trial = cup.check
-    worlds = [world for world in cup.worlds if world.name in trial.worlds] or list(cup.worlds[:1])
+    worlds = [world for world in cup.worlds if world.name in trial.worlds]
+    if not worlds:
+        raise UsageError(f"--scale check plays {', '.join(trial.worlds) or 'nothing'} alone; use --scale small")
     methods = tuple(method for method in cup.methods if method.name in (cup.baseline, *trial.methods))
     champion = cup.champion if cup.champion in trial.methods else ""
     tiny = tuple(replace(world, environments=world.environments[:1], presets={}) for world in worlds)
