@@ -14,6 +14,7 @@ from price import Case, Loss, cases, together
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "battery" / "results", ROOT / "docs" / "adversaries.md"
 Drills = list[dict[str, Any]]
+_PLACES = ("skewed labels", "exclusive Mavericks", "shared Mavericks")
 
 HEAD = """# Liars, with the guard off and on
 
@@ -43,9 +44,8 @@ def table(drills: Drills, share: float) -> list[str]:
     """One row for each selector, one column for each lie."""
     mine = [one for one in drills if one["share"] == share]
     lies = sorted({one["lie"] for one in mine})
-    seeds = len({one["seed"] for one in mine})
     rows = [
-        f"\n### {share:.0%} of the clients lie, {seeds} seed{'s' if seeds > 1 else ''}\n",
+        f"\n### {share:.0%} of the clients lie, {_seeds(mine)}\n",
         f"| | {' | '.join(lies)} | bound |",
         "|---" * (len(lies) + 2) + "|",
     ]
@@ -74,6 +74,15 @@ def verdict(drills: Drills) -> str:
     beyond = sum(one["beyond"] for one in on)
     caught = sum(one["honest_caught"] for one in on)
     return f"{said}. Places given beyond all limits: {beyond}; honest clients set aside: {caught}."
+
+
+def _seeds(drills: Drills) -> str:
+    """How many, with the guard on; selectors may differ while the battery is under way."""
+    by_selector: dict[str, set[int]] = {}
+    for one in drills:
+        by_selector.setdefault(one["selector"], set()).add(one["seed"])
+    fewest, most = min(map(len, by_selector.values())), max(map(len, by_selector.values()))
+    return f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
 
 
 def _largest(drills: Drills, lie: str, guard: str) -> str:
@@ -127,9 +136,9 @@ def main() -> int:
         told = f"in any of {len(rows) // 2} runs" if not caught else f"but {caught} times"
         seeds = sorted({row["seed"] for row in rows})
         lines.append(PRICE.format(seeds=f"{seeds[0]} to {seeds[-1]}", caught=told))
-        found = sorted(cases(rows), key=lambda case: case.place != rows[0]["place"])
+        found = sorted(cases(rows), key=lambda case: (_PLACES.index(case.place), case.method))
         lines += price(found)
-        lines += ["", f"{tally(found)} All together, the guard makes runs reach their target {together(rows)} % later."]
+        lines += ["", f"{tally(found)} All together, runs with the guard need {together(rows)} % more rounds."]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sys.stdout.write(f"wrote {PAGE.relative_to(ROOT)}\n")
     return 0

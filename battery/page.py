@@ -115,7 +115,7 @@ def honest() -> tuple[str, str, str, bool | None]:
         f"{len(found) // 2} pairs of runs, {caught} honest clients set aside; of {len(every)} goals "
         f"{sum(loss.met for *_, loss in every)} are met in the mean, {sum(loss.shown for *_, loss in every)} with the "
         f"whole 95 % interval; missed: {'; '.join(missed) or 'none'}; beyond the goal within the noise: "
-        f"{'; '.join(unsure) or 'none'}; rounds, all together: {together(found)} %"
+        f"{'; '.join(unsure) or 'none'}; all together {together(found)} % more rounds"
     )
     settled = True if not unsure else None
     return "The guard does not punish the honest", goal, seen, False if missed or caught else settled
