@@ -45,7 +45,7 @@ def table(drills: Drills, share: float) -> list[str]:
     mine = [one for one in drills if one["share"] == share]
     lies = sorted({one["lie"] for one in mine})
     rows = [
-        f"\n### {share:.0%} of the clients lie, {_seeds(mine)}\n",
+        f"\n### {share:.0%} of the clients lie, {seeds_told(mine)}\n",
         f"| | {' | '.join(lies)} | bound |",
         "|---" * (len(lies) + 2) + "|",
     ]
@@ -76,7 +76,7 @@ def verdict(drills: Drills) -> str:
     return f"{said}. Places given beyond all limits: {beyond}; honest clients set aside: {caught}."
 
 
-def _seeds(drills: Drills) -> str:
+def seeds_told(drills: Drills) -> str:
     """How many, with the guard on; selectors may differ while the battery is under way."""
     by_selector: dict[str, set[int]] = {}
     for one in drills:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from adversaries_page import seeds_told
 from price import cases, together
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,7 +95,7 @@ def liars() -> tuple[str, str, str, bool | None]:
     }
     told = ", ".join(f"{name} {most:.0%} of {bound:.0%}" for name, (most, bound) in wide.items())
     seen = (
-        f"{len(on)} drills, {len({d['seed'] for d in on})} seeds: at most {narrow:.0%} where the bound is 30 %; "
+        f"{len(on)} drills, {seeds_told(on)}: at most {narrow:.0%} where the bound is 30 %; "
         f"where a method widens it: {told}; without the guard up to {off:.0%}"
     )
     return "Liars stay within the guard's bound", goal, seen, not above
