@@ -76,4 +76,4 @@ class Direct:
 def take_rows(source: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
     """out <- rows of the source, whatever the axes before the last; `clip` spares numpy a copy of the output."""
     width = source.shape[-1]
-    np.take(source.reshape(-1, width), rows, axis=0, out=out.reshape(-1, width), mode="clip")
+    source.reshape(-1, width).take(rows, axis=0, out=out.reshape(-1, width), mode="clip")
