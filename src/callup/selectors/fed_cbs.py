@@ -14,11 +14,12 @@ from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
+from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.selector import Selector
 from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
-_MANY = 1 << 16  # clients: from here on it pays to look at their luck first
+_SOME, _MANY = 1 << 10, 1 << 16  # clients: from here on it pays to leave some out, and to look at their luck first
 
 
 @SELECTORS.add(
@@ -91,13 +92,7 @@ class FedCbs(Selector):
         reached: list[float] = []
         for m in range(1, min(k, len(ids)) + 1):
             qcid, lowest = running.of_each(could)
-            rows: np.ndarray | slice = np.flatnonzero(left)
-            if len(lowest):
-                rows = self._near(m, qcid, could, float(qcid[lowest].min()))
-            if isinstance(rows, slice) and len(ids) > _MANY:
-                most = self._log_weights(m, now.index, qcid[lowest].min(keepdims=True), times.min(keepdims=True))
-                known = self._log_weights(m, now.index, qcid[lowest], times[lowest])
-                rows = within_reach(ids, float(most[0]), lowest, known, now.rng)
+            rows = self._contenders(m, now, ids, qcid, lowest, could, times) if len(lowest) else np.flatnonzero(left)
             log_weights = self._log_weights(m, now.index, qcid[rows], times[rows])
             log_weights[~could[rows]] = -np.inf
             pick = draws.weighted(ids[rows], log_weights, 1, now.rng)
@@ -122,17 +117,30 @@ class FedCbs(Selector):
         weights *= -self._beta(m)
         return np.asarray(np.logaddexp(weights, self._log_bonus(index, times))) if m == 1 else weights
 
-    def _near(self, m: int, qcid: np.ndarray, could: np.ndarray, least: float) -> np.ndarray | slice:
-        """Everyone, or, when the exponent leaves a chance to few, the rows of those: the rest is spared the logarithm.
-
-        A weight below e^-41 of the largest has no chance, see `draws.weighted`; here with room for rounding.
-        """
-        if m == 1:  # the bonus is still to come
+    def _contenders(
+        self,
+        m: int,
+        now: Round,
+        ids: Ids,
+        qcid: np.ndarray,
+        lowest: np.ndarray,
+        could: np.ndarray,
+        times: np.ndarray,
+    ) -> np.ndarray | slice:
+        """Everyone, or, of many, those who have a chance: the rest is spared the logarithm."""
+        least = qcid[lowest].min(keepdims=True)
+        if len(ids) > _SOME and m > 1:  # in the first draw the bonus is still to come
+            # A weight below e^-41 of the largest has no chance, see `draws.weighted`; here with room for rounding.
+            floor = max(float(least[0]), self.floor)
+            reach = 42 / self._beta(m) + 1e-9 * abs(math.log(floor))
+            near = could & ~(qcid > floor * math.exp(min(reach, 700.0)))
+            if np.count_nonzero(near) < len(near) // 4:
+                return np.flatnonzero(near)
+        if len(ids) <= _MANY:
             return slice(None)
-        least = max(least, self.floor)
-        reach = 42 / self._beta(m) + 1e-9 * abs(math.log(least))
-        near = could & ~(qcid > least * math.exp(min(reach, 700.0)))
-        return np.flatnonzero(near) if np.count_nonzero(near) < len(near) // 4 else slice(None)
+        most = self._log_weights(m, now.index, least, times.min(keepdims=True))
+        known = self._log_weights(m, now.index, qcid[lowest], times[lowest])
+        return within_reach(ids, float(most[0]), lowest, known, now.rng)
 
     def _log_bonus(self, index: int, times: np.ndarray) -> np.ndarray:
         """log of lambda sqrt(3 ln k / (2 T_n)); -inf in round 1 and without exploration."""
