@@ -19,9 +19,9 @@ by time would give one seed two histories. `callup run --verbose` says which bac
 The setting `workers` spreads the clients of a round over cores; no result depends on it. By default a run that is alone
 in its program uses every core where that is faster: threads from the start for compiled kernels and large next-word
 models, and for the rest processes, which join after 2 seconds of training (10 where they import torch); until they are
-ready the run goes on without them. Short runs never see them. Whole runs of `callup race` and `callup reproduce` are spread over
-cores instead, each on one. The workers of a race are forks of one process that has loaded the data, which is therefore
-in memory once."""
+ready the run goes on without them. Short runs never see them. `callup race` and `callup reproduce` spread whole runs
+instead, each on one core. The workers of a race are forks of one process that has loaded the data, which is therefore in
+memory once."""
 
 TRIED = """## What was tried
 
