@@ -20,7 +20,7 @@ The setting `workers` spreads the clients of a round over cores; no result depen
 in its program uses every core where that is faster: threads from the start for compiled kernels and large next-word
 models, and for the rest processes, which join after 2 seconds of training (10 where they import torch); until they are
 ready the run goes on without them. Short runs never see them. `callup race` and `callup reproduce` spread whole runs
-instead, each on one core. The workers of a race are forks of one process that has loaded the data, which is therefore in
+instead, each on one core. The workers of a race are forks of one process that has loaded the data, and these are in
 memory once."""
 
 TRIED = """## What was tried
