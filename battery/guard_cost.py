@@ -16,6 +16,8 @@ from callup.simulation.settings import Settings
 
 RESULT = Path(__file__).parent / "results" / "guard-cost.json"
 METHODS = ("random", "fed-cbs", "fedemd", "fedacs", "oort", "power-of-choice", "fedcm-ucb", "fedcm-ts")
+FILTERS = {"fedcm-ucb": "fedca", "fedcm-ts": "fedca"}
+"""What a method cannot do without: FedCM learns from which models were kept."""
 FIRST = 300
 """The first seed: limits were chosen by a look at others, 0 to 4, 100 to 109 and 200 to 207."""
 LAST = 10
@@ -33,7 +35,7 @@ def play(place: str, method: str, guard: str, seed: int) -> dict[str, Any]:
     Single tests vary by more than the guard changes, and methods that call a Maverick in every other round would show
     nothing but that if every other round were tested.
     """
-    settings = PLACES[place].but(seed=seed, guard=guard).plain()
+    settings = PLACES[place].but(seed=seed, guard=guard, filter=FILTERS.get(method)).plain()
     settings.pop("selector")
     run = simulate(method, **settings)
     tests = [record for record in run.history if record.accuracy is not None]
