@@ -25,6 +25,7 @@ check: $(VENV)/.dev ## ruff, mypy, import-linter, generated docs up to date
 	$(BIN)/python benchmarks/performance_page.py --check
 	$(BIN)/python battery/page.py --check
 	$(BIN)/python docs/reproduction.py --check
+	$(BIN)/python docs/tournament.py --check
 
 docs: $(VENV)/.light ## write the method table and the method pages
 	$(BIN)/python docs/generate.py

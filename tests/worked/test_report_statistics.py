@@ -12,7 +12,8 @@ from callup.core.clients import Clients
 from callup.core.randomness import stream
 from callup.report import contest
 from callup.report.grouping import Scenario, scenarios
-from callup.report.statistics import bootstrap, paired, student
+from callup.analytics.student import student
+from callup.report.statistics import bootstrap, paired
 from callup.simulation.run import RoundRecord, Run
 
 CLIENTS = Clients([0, 1], label_counts=[[1, 0], [0, 1]])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_Z = 1.959964
+NORMAL = 1.959964
+"""The 97.5 % quantile that Student's approaches."""
 _QUANTILES = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)  # 97.5 %, 1 to 10 dof
 
 
@@ -26,10 +27,10 @@ def student(freedom: int) -> float:
     """Student's 97.5 % quantile; beyond the table, its expansion about the normal one."""
     if freedom <= len(_QUANTILES):
         return _QUANTILES[freedom - 1]
-    first = (_Z**3 + _Z) / 4
-    second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
-    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
-    return _Z + first / freedom + second / freedom**2 + third / freedom**3
+    first = (NORMAL**3 + NORMAL) / 4
+    second = (5 * NORMAL**5 + 16 * NORMAL**3 + 3 * NORMAL) / 96
+    third = (3 * NORMAL**7 + 19 * NORMAL**5 + 17 * NORMAL**3 - 15 * NORMAL) / 384
+    return NORMAL + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def paired_gap(one: Mapping[int, float], other: Mapping[int, float]) -> Gap | None:

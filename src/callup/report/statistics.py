@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from callup.analytics.student import NORMAL, student
 from callup.core.randomness import stream
 
 FEWEST = 3
 """With fewer paired seeds no difference is called more than noise."""
-_Z = 1.959964
-_STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)  # 97.5 %, 1 to 10 dof
 
 
 @dataclass(frozen=True)
@@ -49,15 +48,5 @@ def bootstrap(differences: Sequence[float], resamples: int = 10_000) -> Interval
         return Interval(middle, -math.inf, math.inf, 1)
     rows = stream(0, "report", "bootstrap").integers(0, n, (resamples, n))
     low, high = np.quantile(values[rows].mean(axis=1), [0.025, 0.975])
-    stretch = math.sqrt(n / (n - 1)) * student(n - 1) / _Z
+    stretch = math.sqrt(n / (n - 1)) * student(n - 1) / NORMAL
     return Interval(middle, middle + stretch * (float(low) - middle), middle + stretch * (float(high) - middle), n)
-
-
-def student(freedom: int) -> float:
-    """Student's 97.5 % quantile; beyond the table, its expansion about the normal one."""
-    if freedom <= len(_STUDENT):
-        return _STUDENT[freedom - 1]
-    first = (_Z**3 + _Z) / 4
-    second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
-    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
-    return _Z + first / freedom + second / freedom**2 + third / freedom**3
