@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from callup.analytics.student import student
 from callup.core.clients import Clients
 from callup.core.randomness import stream
 from callup.report import contest
 from callup.report.grouping import Scenario, scenarios
-from callup.analytics.student import student
 from callup.report.statistics import bootstrap, paired
 from callup.simulation.run import RoundRecord, Run
 
