@@ -6,6 +6,7 @@ import pytest
 import callup.testing
 from callup import Clients, Feedback, Plan, Round, selector, stream
 from callup.core.errors import UsageError
+from callup.core.randomness import client_uniforms
 
 # Tiers by latency: {30, 5}, {40, 12}, {7, 21}.
 CLIENTS = Clients([5, 7, 12, 21, 30, 40], latency=[2.0, 9.0, 4.0, 8.0, 1.0, 3.0])
@@ -201,3 +202,17 @@ def test_every_check_passes_also_when_chances_are_set_anew(tier_by):
 def test_bad_settings_are_named(spec):
     with pytest.raises(UsageError, match="must be at least 1, got 0"):
         selector(spec)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7, 60, 61, 1000])
+@pytest.mark.parametrize("different", [1, 3, 40, 10**6])
+def test_tiers_are_those_of_a_full_sort(n, different):
+    """However many are equally fast: everyone is sorted by latency and luck, and cut into seven parts."""
+    rng = stream(n, different)
+    clients = Clients(3 * np.arange(n), latency=rng.integers(1, different + 1, n).astype(float))
+    made = started("tifl:tiers=7", clients=clients)
+    luck = client_uniforms(stream(made.key_, "clients"), clients.ids)
+    ranked = sorted(range(n), key=lambda row: (clients.all("latency")[row], luck[row]))
+    expected = {3 * row: rank * 7 // n for rank, row in enumerate(ranked)}
+    chosen = made.select(Round(2, clients.ids, clients, stream(0)), n)
+    assert dict(zip(chosen.ids.tolist(), chosen.scores["tier"].tolist(), strict=True)) == expected

@@ -138,9 +138,20 @@ class Tifl(Selector):
         return Tiers(tier, accuracy, self._set_anew(accuracy) if stagnates else self.chance_)
 
     def _sorted_into_tiers(self, clients: Clients, values: np.ndarray) -> np.ndarray:
-        luck = client_uniforms(stream(self.key_, "clients"), clients.ids)
-        tier = np.empty(len(values), np.int64)
-        tier[np.lexsort((luck, values))] = np.arange(len(values)) * self.tiers // len(values)
+        """Tier rank * tiers // N for each client, ranked by value and among equals by luck.
+
+        Only where tiers meet must anybody be ranked; all others are told from the values that stand there.
+        """
+        n = len(values)
+        first = -(-np.arange(1, self.tiers) * n // self.tiers)  # the first rank of each tier but the lowest
+        first = first[first < n]
+        borders = np.partition(values, first)[first]
+        tier = np.searchsorted(borders, values, side="right")
+        for border in np.unique(borders):
+            rows = np.flatnonzero(values == border)
+            luck = client_uniforms(stream(self.key_, "clients"), clients.ids[rows])
+            ranks = np.count_nonzero(values < border) + np.arange(len(rows))
+            tier[rows[np.argsort(luck, kind="stable")]] = ranks * self.tiers // n
         return tier
 
     def _set_anew(self, accuracy: np.ndarray) -> np.ndarray:
