@@ -30,6 +30,7 @@ class Crew:
         self.number = hands(workers)
         self._auto, self._patience = workers == "auto", patience
         self._build, self._data, self._rest = build, data, rest
+        self._widest = 1  # how many jobs there were at once: more workers than that have nothing to do
         self._hired: _Hired | None = None
 
     def run(self, here: Any, model: np.ndarray, jobs: Sequence[Job], take: Take) -> None:
@@ -80,10 +81,10 @@ class Crew:
             return False
         if not self._auto:
             return True
+        self._widest = max(self._widest, jobs)
         try:
             if self._hired is None and self._patience <= 0:
-                self.number = min(self.number, jobs)
-                self._hired = _Hired(self.number, self._build, self._data, *self._rest, alone=True)
+                self._hired = _Hired(min(self.number, self._widest), self._build, self._data, *self._rest, alone=True)
             return self._hired is not None and self._hired.workers.ready()
         except Exception:  # no room, no way to send the model, a worker that died: this process can do without
             self.close()

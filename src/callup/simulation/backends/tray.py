@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -56,7 +57,8 @@ class Tray:
 
     def close(self) -> None:
         self.forget_name()
-        self._block.close()
+        with contextlib.suppress(BufferError):  # an error on its way up still holds an array: it goes with the error
+            self._block.close()
 
     def _lay(self, array: Any) -> Any:
         if not isinstance(array, np.ndarray) or not _LARGE <= array.nbytes <= _ROOM - self._end:

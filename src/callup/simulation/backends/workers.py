@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sys
 import time
 from collections import deque
@@ -14,12 +12,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from types import ModuleType
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 
 from callup.core.errors import CallupError
 from callup.simulation.backends.base import Backend
+from callup.simulation.backends.serving import serve
 from callup.simulation.backends.tray import Tray
 
 Job = tuple[str, tuple[Any, ...]]
@@ -61,7 +60,7 @@ class Workers:
                 for _ in range(number):
                     ours, theirs = context.Pipe()
                     self._trays[ours] = tray = Tray()
-                    process = context.Process(target=_serve, args=(theirs, tray.name, build, arguments), daemon=True)
+                    process = context.Process(target=serve, args=(theirs, tray.name, build, arguments), daemon=True)
                     self._crew[ours] = process
                     process.start()
                     # With our copy of its end closed, a worker that dies is noticed at once.
@@ -152,40 +151,3 @@ def _script_out_of_sight() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = script
-
-
-def _serve(line: Connection, tray_name: str, build: Callable[..., Backend], arguments: tuple[Any, ...]) -> None:
-    """The life of a worker: it says when it is ready, and ends when the line does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
-    tray = Tray(tray_name)
-    try:
-        backend = build(*arguments)
-    except CallupError as error:
-        _answer(line, error.with_traceback(None))
-        _end()
-    _answer(line, None)
-    model = np.empty(0)
-    while True:
-        try:
-            news, (method, rest) = line.recv()
-        except (EOFError, OSError):
-            _end()
-        model = model if news is None else tray.lift(news).copy()
-        try:
-            answer = tray.lay(getattr(backend, method)(model, *rest))
-        except CallupError as error:
-            answer = error.with_traceback(None)
-        _answer(line, answer)
-
-
-def _answer(line: Connection, answer: Any) -> None:
-    try:
-        line.send(answer)
-    except OSError:
-        _end()
-
-
-def _end() -> NoReturn:
-    """At once: torch takes a second to take itself apart, and there is nothing to keep."""
-    sys.stdout.flush()
-    os._exit(0)
