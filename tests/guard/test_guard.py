@@ -11,7 +11,7 @@ from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.core.randomness import stream
-from callup.core.types import Plan, Replies, Round, Selection
+from callup.core.types import Feedback, Plan, Replies, Round, Selection
 from callup.guard.guard import GUARDS, Guard, guard_for
 from callup.testing.compare import differing
 from callup.testing.saved import through_bytes
@@ -299,6 +299,33 @@ def test_the_purse_goes_to_the_most_wanted_and_is_never_overdrawn() -> None:
     assert calls[:12].sum() <= 900 + 0.1 * 3000
     assert calls[:12].sum() >= 0.95 * (900 + 0.1 * 3000)  # both are used to the full
     assert calls[0] > calls[11]  # and the most wanted come first
+
+
+def test_a_group_that_may_not_have_all_it_wants_is_chosen_anew() -> None:
+    # Clients 0 and 1 own a class each, so lineup wants both in every round of three. They have four fair turns in 40
+    # rounds, six calls by the cap; a purse of a tenth of the places pays for twelve more, together.
+    counts = np.full((30, 4), 10.0)
+    counts[:, :2] = 0
+    counts[0], counts[1] = [60, 0, 10, 10], [0, 60, 10, 10]
+    clients = Clients(np.arange(30), label_counts=counts)
+    chooser = SELECTORS.make("lineup")
+    guard = guard_for("on:cap=1.5,extra=0.1", chooser)
+    assert guard is not None
+    guard.start(clients, Plan(3, 40, 4), stream(0, "guard"))
+    chooser.start(clients, Plan(3, 40, 4), stream(0, "start"))
+    calls = np.zeros(30)
+    for index in range(1, 41):
+        now = Round(index, guard.admit(index, clients.ids, 3), clients, stream(0, "now", index))
+        chosen = guard.ask(chooser, now, 3, clients.ids)
+        assert len(chosen.ids) == 3
+        assert chosen.weights is not None
+        assert chosen.weights.sum() == pytest.approx(1.0)  # a whole group, not what is left of one
+        guard.learn(index, clients.ids, chosen, 3)
+        chooser.update(Feedback(index, chosen.ids, {}, clients))
+        calls[chosen.ids] += 1
+    assert guard.beyond == 0
+    assert 20 <= calls[:2].sum() <= 2 * 6 + 12
+    assert calls[2:].max() <= 6
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from callup.core.types import Plan, Replies, Round, Selection, check_k
 from callup.core.verify import ask
 from callup.guard.bound import Bound, bound
 from callup.guard.claims import believed
-from callup.guard.limits import USUAL_CAP, Limits, listed, settled
+from callup.guard.limits import USUAL_CAP, Limits, settled, within_purse
 from callup.guard.memory import Memory
 from callup.guard.pooling import pooled, spread
 from callup.guard.quota import ADVANCE
@@ -129,7 +129,7 @@ class Guard(Method):
             return pooled(selector, now, k, len(online), self.pool, rng)
         online = np.sort(online)
         if self._limits.extra:
-            return listed(selector, now, k, self._rate.above(online, k), self._rate.purse(online, k))
+            return within_purse(selector, now, k, self._rate.above(online, k), self._rate.purse(online, k))
         selection = ask(selector, now, k)
         if not self.repeats:
             return selection

@@ -54,6 +54,30 @@ def settled(selector: Selector, cap: float | None, advance: int | None, extra: f
     return Limits(cap, advance, extra or 0.0, most)
 
 
+def within_purse(selector: Selector, now: Round, k: int, beyond: Ids, purse: int) -> Selection:
+    """The choice of k of whom no more than `purse` are `beyond` their cap.
+
+    A method that chooses a group is asked for one. If too many of it are beyond their caps, the first of them stay
+    available, the others do not, and it is asked again: a group that lost members would not be the one it wanted. One
+    that probes clients is asked once, for a longer list, since every probe has a price.
+    """
+    if any(selector.needs.at("probe")):
+        return listed(selector, now, k, beyond, purse)
+    first = ask(selector, now, k)
+    above = first.ids[np.isin(first.ids, beyond)]
+    if len(above) <= purse:
+        return _paid(first, beyond)
+    left = np.union1d(np.setdiff1d(now.available, beyond), above[:purse])
+    if len(left) < k:
+        return listed(selector, now, k, beyond, purse)
+    return _paid(ask(selector, dataclasses.replace(now, available=left), k), beyond)
+
+
+def _paid(selection: Selection, beyond: Ids) -> Selection:
+    extra = float(np.isin(selection.ids, beyond).sum())
+    return dataclasses.replace(selection, notes={**selection.notes, "guard_extra": extra})
+
+
 def listed(selector: Selector, now: Round, k: int, beyond: Ids, purse: int) -> Selection:
     """The k most wanted of whom no more than `purse` are `beyond` their cap.
 
