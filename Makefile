@@ -51,7 +51,8 @@ battery: $(VENV)/.dev ## the long reliability battery: kills, liars, load, 100,0
 	$(BIN)/python battery/crash.py --out battery/results/crash.json
 	$(BIN)/python battery/load.py --out battery/results/load.json
 	$(BIN)/python battery/adversaries.py
-	$(BIN)/python battery/guard_cost.py --seeds 5
+	$(BIN)/python battery/guard_cost.py
+	$(BIN)/callup selftest --out runs/selftest && cp runs/selftest/selftest.json battery/results/
 	CALLUP_STEPS=100000 CALLUP_STEPS_OUT=battery/results/machine.json $(BIN)/python -m pytest -q -s --timeout 0 tests/integration/test_state_machine.py
 	CALLUP_FUZZ=20000 $(BIN)/python -m pytest -q -o timeout=7200 tests/fuzz
 	$(BIN)/python battery/adversaries_page.py
