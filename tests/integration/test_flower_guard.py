@@ -52,7 +52,7 @@ def test_a_loud_liar_gets_no_more_than_its_cap() -> None:
         return 1e30 if client == LIAR else float(flower_app.losses(arrays, client).mean())
 
     rounds, asked = 30, {}
-    for guard in ("off", "on"):
+    for guard in ("off", "on:cap=1.5"):  # by default power-of-choice has a purse, which one liar in ten may empty
         app = answer(flower_app.plain_app(), loss=loss, num_examples=lambda context: 100)
         made = Selecting(FedAvg(fraction_evaluate=0.0), "power-of-choice:d=10", k=3, seed=6, guard=guard)
         with server_task():
@@ -60,7 +60,7 @@ def test_a_loud_liar_gets_no_more_than_its_cap() -> None:
         asked[guard] = sum(LIAR in record["asked"] for record in made.history)
     fair = rounds * 3 / NODES
     assert asked["off"] == rounds
-    assert asked["on"] <= 1.5 * fair + 1
+    assert asked["on:cap=1.5"] <= 1.5 * fair + 1
 
 
 @pytest.mark.parametrize("selector", ["random", "fed-cbs", "power-of-choice:d=8", "oort", "fedacs"])

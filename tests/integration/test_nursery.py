@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import nursery_work
 import pytest
@@ -70,6 +71,13 @@ def test_a_worker_that_breaks_ends_the_others_and_is_told(tmp_path: Path) -> Non
     with nursery.workers(1, nursery_work.load, nursery_work.note_and_break, (tmp_path,)) as processes:
         wait_until(lambda: processes[0].exitcode is not None)
         assert processes[0].exitcode == 1
+
+
+def test_a_worker_that_broke_before_anybody_looked_is_told() -> None:
+    with pytest.raises(SystemExit) as told:
+        nursery._wait_for([SimpleNamespace(exitcode=0), SimpleNamespace(exitcode=1)])  # type: ignore[list-item]
+    assert told.value.code == 1
+    nursery._wait_for([SimpleNamespace(exitcode=0)])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("whom", ["the program", "the process that loaded"])

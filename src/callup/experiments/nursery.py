@@ -82,6 +82,8 @@ def _wait_for(crew: Sequence[BaseProcess]) -> None:
         gone = any(sentinel in above for sentinel in wait([*alive, *above]))
         if gone or any(worker.exitcode for worker in crew):
             sys.exit(1)
+    if any(worker.exitcode for worker in crew):  # the last one may break before it is looked at
+        sys.exit(1)
 
 
 def _worker(work: Work, arguments: tuple[Any, ...]) -> None:
