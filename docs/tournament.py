@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from callup.experiments.reproduce.store import Results
@@ -38,19 +36,7 @@ def render() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; fail if the page is not up to date")
-    checking = parser.parse_args(args).check
-    text = render()
-    if checking:
-        same = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
-        if not same:
-            sys.stderr.write(f"{PAGE.name} is not up to date: run python docs/tournament.py\n")
-        return 0 if same else 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from made_page import main  # beside this file, and found only when this one is run
+
+    sys.exit(main(PAGE, render))
