@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from callup.core.errors import InputError
 from callup.experiments.metrics import METRICS
 from callup.experiments.reproduce.cells import cells
 from callup.experiments.reproduce.finder import find_tables
+from callup.experiments.reproduce.reading import read_toml
 
 PAPERS = Path(__file__).parents[2] / "papers"
 TABLES = {table.address: table for table in find_tables(PAPERS)}
@@ -108,3 +110,10 @@ def test_only_the_paper_scale_is_without_a_note():
     for table in TABLES.values():
         assert not table.scales["paper"].note
         assert table.scales["small"].note or table.scales["small"].skip
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "x = " + "9" * 5_000, "x ="])
+def test_a_damaged_table_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "table-1.toml").write_text(text)
+    with pytest.raises(InputError, match=r"table-1\.toml is damaged: "):
+        read_toml(tmp_path / "table-1.toml", "table")

@@ -41,14 +41,19 @@ def read_table(path: Path) -> Table:
     return made
 
 
+def read_toml(path: Path, what: str = "file") -> dict[str, Any]:
+    """What a file holds; a missing or damaged one is refused in a sentence."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"no such {what}: {path}") from error
+    except (OSError, ValueError, RecursionError) as error:  # also numbers of thousands of digits and endless brackets
+        raise InputError(f"{path} is damaged: {error}") from error
+
+
 def _read(path: Path) -> dict[str, Any]:
     """The TOML; one that extends another starts from that one and replaces what it names, tables key by key."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"no such table: {path}") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is damaged: {error}") from error
+    values = read_toml(path, "table")
     other = values.pop("extends", None)
     if other is None:
         return values

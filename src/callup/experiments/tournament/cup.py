@@ -10,7 +10,8 @@ from typing import Any
 from callup.core.errors import InputError, UsageError, suggest
 from callup.core.spec import build
 from callup.core.types import check_k
-from callup.experiments.tournament.worlds import World, read_toml, read_world
+from callup.experiments.reproduce.reading import read_toml
+from callup.experiments.tournament.worlds import World, read_world
 
 MAIN = "tournament"
 FOLDER = "tournament"

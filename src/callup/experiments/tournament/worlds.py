@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from callup.core.errors import InputError, UsageError
 from callup.core.spec import build
+from callup.experiments.reproduce.reading import read_toml
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,3 @@ def read_world(path: Path, held_out: bool = False) -> World:
     if not variants or len(set(variants)) < len(variants):
         raise InputError(f"{path}: environments must be there and have names of their own")
     return world
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"no such file: {path}") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is damaged: {error}") from error
