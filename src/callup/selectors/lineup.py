@@ -81,7 +81,7 @@ class Lineup(Selector):
 
     @property
     def favour(self) -> float:
-        return 10.0  # an exclusive Maverick among 50 clients is called in every round of five
+        return 10.0  # an exclusive Maverick among 50 clients is called in every other round of five, 5 times its share
 
     @property
     def purse(self) -> float:
