@@ -267,6 +267,8 @@ def test_the_method_settles_head_start_and_purse() -> None:
     cap, _, extra, most = settled("power-of-choice")
     assert (cap, extra, most) == (1.5, 0.25, 6.0)
     assert settled("power-of-choice", "on:cap=2") == (2.0, 3, 0.0, np.inf)  # a cap that was set is strict
+    assert settled("power-of-choice", "on:extra=0") == (1.5, 3, 0.0, 6.0)  # without its purse no wider cap instead
+    assert settled("fedcm-ts", "on:extra=0.1") == (1.5, 3, 0.1, 10.0)
     assert settled("power-of-choice", "on:cap=2,extra=0.1") == (2.0, 3, 0.1, np.inf)
     assert settled("by-size", "on:extra=0.1") == (1.5, 3, 0.0, np.inf)
 

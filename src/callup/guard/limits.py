@@ -43,15 +43,17 @@ class Limits:
 
 def settled(selector: Selector, cap: float | None, advance: int | None, extra: float | None, most: float) -> Limits:
     """What was asked for, and where nothing was, what the method needs to be itself."""
-    if selector.card.with_replacement:
-        extra = 0.0  # the list of such a method is a draw, not an order
-    if cap is None and extra is None and selector.purse:
-        cap, extra, most = USUAL_CAP, selector.purse, min(most, max(USUAL_CAP, selector.favour))
+    drawn = selector.card.with_replacement  # its list is a draw and not an order, so no purse
+    purse = 0.0 if drawn else selector.purse
+    if cap is None and purse:
+        # Room beyond the usual comes out of the purse alone, however large that is.
+        cap, most = USUAL_CAP, min(most, max(USUAL_CAP, selector.favour))
+        extra = purse if extra is None else extra
     if cap is None:
         cap = max(USUAL_CAP, selector.favour)
     if advance is None:
         advance = max(ADVANCE, selector.head_start)
-    return Limits(cap, advance, extra or 0.0, most)
+    return Limits(cap, advance, 0.0 if drawn else extra or 0.0, most)
 
 
 def within_purse(selector: Selector, now: Round, k: int, beyond: Ids, purse: int) -> Selection:
