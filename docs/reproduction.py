@@ -68,11 +68,15 @@ def _section(table: Table, rows: list[Row]) -> Iterator[str]:
     yield f"    callup reproduce {table.address} --scale {'small' if trained else 'check'}\n"
     yield "| measure | environment | method | size | published | ours | n | verdict |"
     yield "|---|---|---|---|---|---|---|---|"
+    notes = list(dict.fromkeys(row.scale for row in run if row.scale != "full"))
     for row in run:
         method = f"{row.method} ({row.reading})" if row.reading else row.method
         said = f"**{row.verdict}**" + (f": {row.why}" if row.why else "")
-        cells = (row.measure, row.environment, method, row.scale, row.published, row.ours, str(row.runs), said)
+        size = row.scale if row.scale == "full" else f"scaled [{notes.index(row.scale) + 1}]"
+        cells = (row.measure, row.environment, method, size, row.published, row.ours, str(row.runs), said)
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    if notes:
+        yield "\nSize: " + "; ".join(f"[{number}] {note}" for number, note in enumerate(notes, 1)) + "."
     left = len(rows) - len(run)
     if left:
         yield f"\n{left} more {'row is' if left == 1 else 'rows are'} not attempted yet. {_price(table)}"
