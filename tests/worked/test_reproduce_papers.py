@@ -106,6 +106,17 @@ def test_every_cell_has_valid_settings_and_a_name_of_its_own(scale):
         assert all(cell.seconds > 0 for cell in found)
 
 
+def test_scales_change_only_what_is_there():
+    """A table that extends another also has that one's scales, with names that may mean nothing in it."""
+    for table in TABLES.values():
+        if (PAPERS / table.paper / f"{table.name}.toml").read_text().startswith("extends"):
+            continue
+        methods, places = {way.name for way in table.methods}, {place.name for place in table.environments}
+        for scale in table.scales.values():
+            assert {*scale.methods, *scale.without} <= methods, table.address
+            assert {*scale.environments, *scale.only, *scale.by_environment} <= places, table.address
+
+
 def test_only_the_paper_scale_is_without_a_note():
     for table in TABLES.values():
         assert not table.scales["paper"].note

@@ -1,5 +1,7 @@
 """From stored curves to the rows of a table, with curves short enough to read."""
 
+import dataclasses
+
 import pytest
 
 from callup.experiments.metrics import Series
@@ -129,6 +131,15 @@ def test_every_row_of_a_scaled_run_says_so(table, tmp_path):
     assert {row.scale for row in rows} == {"cut down", "cut down; on a substitute"}
     assert "reproduced" not in {row.verdict for row in rows}
     assert [row.verdict for row in rows if " against " in row.method] == ["direction only", "not reproduced"]
+
+
+def test_a_method_left_out_at_a_scale_is_not_run_and_says_why(table, tmp_path):
+    scale = dataclasses.replace(table.scale("small"), without={"new": "too dear"})
+    assert {cell.settings.selector for cell in cells(table, scale)} == {"random"}
+    rows = rows_of(table, scale, stored(table, "small", tmp_path / "r"))
+    new = [row for row in rows if row.method == "new"]
+    assert {(row.verdict, row.why) for row in new} == {("not attempted", "too dear")}
+    assert {cell.settings.selector for cell in cells(table, table.scale("paper"))} == {"random", "fed-cbs"}
 
 
 def test_without_results_nothing_is_claimed(table, tmp_path):

@@ -129,6 +129,8 @@ def _places(table: Table, scale: Scale) -> Iterator[tuple[int, Environment, Way,
                 if kind != "picks" and scale.only and environment.name not in scale.only:
                     continue
                 for way in table.methods:
+                    if kind != "picks" and way.name in scale.without:
+                        continue
                     kinds = {kind_of(table, way, measure.training_free) for measure in table.measures}
                     wanted = kind in kinds and seed in seeds_of(table, scale, kind, way)
                     if wanted and runs_in(table, way, environment):

@@ -44,7 +44,7 @@ class Bench:
             return self.scale.skip
         if self.scale.only and environment.name not in self.scale.only:
             return f"not part of --scale {self.scale.name}"
-        return ""
+        return self.scale.without.get(way.name, "")
 
     def cut(self, measure: Measure, environment: Environment, way: Way) -> str:
         """What makes this less than the paper's own run; empty for the full size."""

@@ -81,6 +81,8 @@ class Scale:
     """Options of measures that shorter runs need otherwise, by environment, e.g. a lower target."""
     only: tuple[str, ...] = ()
     """The environments that are run; none means all."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """Methods that are not run, each with the reason."""
 
 
 @dataclass(frozen=True)
