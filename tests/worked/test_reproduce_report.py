@@ -32,6 +32,18 @@ def test_the_page_shows_everything_and_runs_nothing():
     assert "<script" not in page
 
 
+def test_a_size_is_written_once_and_named_in_every_row():
+    rows = [ROW, {**ROW, "method": "other"}, {**ROW, "scale": "1 seed"}, {**ROW, "scale": "full"}]
+    page = as_html(rows, TITLES, "")
+    assert [page.count(text) for text in ("scaled [1]", "scaled [2]", "[1] 2 of 3,000 rounds", "[2] 1 seed")] == [
+        2,
+        1,
+        1,
+        1,
+    ]
+    assert page.count(">full<") == 1
+
+
 def test_csv_reads_back():
     (back,) = csv.DictReader(io.StringIO(as_csv([ROW])))
     assert back == {name: str(value) for name, value in ROW.items()}
