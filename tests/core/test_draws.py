@@ -138,3 +138,21 @@ def test_quantised_forgets_the_last_bits() -> None:
 def test_quantised_takes_the_ends_of_the_scale() -> None:
     ends = np.array([0.0, -0.0, np.inf, -np.inf, 5e-324, np.finfo(float).max, -np.finfo(float).max])
     assert draws.quantised(ends).tolist() == [0.0, 0.0, np.inf, -np.inf, 5e-324, np.inf, -np.inf]
+
+
+def test_what_a_draw_takes_from_its_stream_does_not_hang_on_ties() -> None:
+    """A single leader needs no number to break a tie, two of them do; the stream goes on alike."""
+    ids, left = np.arange(5), []
+    for scores in ([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 5.0, 5.0]):
+        rng = stream(3, "ties")
+        assert draws.top(ids, np.array(scores), 1, rng)[0] in (3, 4)
+        left.append(rng.integers(2**63))
+    assert left[0] == left[1]
+
+
+def test_many_ids_have_the_numbers_that_few_have() -> None:
+    """Hashed in blocks or at once, forwards or backwards."""
+    ids = np.arange(-3, 40_000) * 7**9
+    many = client_uniforms(stream(5, "blocks"), ids)
+    few = np.concatenate([client_uniforms(stream(5, "blocks"), part) for part in np.array_split(ids, 7)])
+    np.testing.assert_array_equal(many, few)

@@ -10,12 +10,13 @@ import math
 import numpy as np
 
 from callup.core.errors import ContractError
-from callup.core.randomness import client_uniforms
+from callup.core.randomness import client_uniforms, next_key
 
 _BITS = 36  # of the 53 in a float64: room for the last bits in which BLAS kernels and CPUs differ
 _REACH = 41.0  # a Gumbel key made of 52 bits lies between -3.7 and 36.8
 _MANY, _RANK_BITS = 1 << 16, 22
 _RUN = 256
+_NO_TIE = np.zeros(1)
 
 
 def quantised(scores: np.ndarray | float) -> np.ndarray:
@@ -28,7 +29,7 @@ def quantised(scores: np.ndarray | float) -> np.ndarray:
 def top(ids: np.ndarray, scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """The k ids of the highest scores, best first, ties in random order."""
     rows, keys, tie = _leaders(ids, scores, k, rng)
-    return np.asarray(ids[rows[_order(keys, tie)[:k]]])
+    return np.asarray(ids[rows if len(rows) == 1 else rows[_order(keys, tie)[:k]]])
 
 
 def among_top(ids: np.ndarray, scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -89,6 +90,9 @@ def _leaders(
         rows = np.flatnonzero(exact >= border - _slack(border))
     else:
         rows = np.arange(len(ids) if k else 0)
+    if len(rows) == 1:  # most draws of one
+        next_key(rng)
+        return rows, exact[rows], _NO_TIE
     keys, tie = quantised(exact[rows]), client_uniforms(rng, ids[rows])
     if k < len(rows):
         last = _kth_highest(keys, k)

@@ -15,6 +15,7 @@ from callup.core.errors import UsageError
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT_1, _SHIFT_2, _SHIFT_3, _LOW = (np.uint64(bits) for bits in (30, 27, 31, 12))
 _BLOCK = 1 << 14  # ids hashed at a time: 128 kB, so that the many steps of a hash stay in the processor's cache
 
 
@@ -35,32 +36,47 @@ def client_uniforms(rng: np.random.Generator, ids: np.ndarray) -> np.ndarray:
 
     Takes a single key from `rng`, then hashes every id with it, so losing one client does not reshuffle the rest.
     """
-    key = rng.integers(0, 2**64, dtype=np.uint64)
+    key = next_key(rng)
     names = np.asarray(ids, np.int64).view(np.uint64)
-    out = np.empty(len(names))
-    with np.errstate(over="ignore"):
-        first = key * _STEP
+    first = np.uint64(int(key) * int(_STEP) % 2**64)  # in Python, as numpy warns of a single number's overflow
+    if len(names) <= _BLOCK:
+        out = _hashed(names, key, first)
+    else:
+        out = np.empty(len(names))
         for at in range(0, len(names), _BLOCK):
-            mixed = names[at : at + _BLOCK] + first
-            _splitmix(mixed)
-            mixed ^= key
-            _splitmix(mixed)
-            # 52 bits, moved to the middle of their interval so that neither 0 nor 1 occurs and log() is always finite.
-            # With 53 the half is lost to rounding and 1 occurs.
-            out[at : at + _BLOCK] = mixed >> np.uint64(12)
+            out[at : at + _BLOCK] = _hashed(names[at : at + _BLOCK], key, first)
     out += 0.5
     out *= 2.0**-52
     return out
 
 
-def _splitmix(x: np.ndarray) -> None:
+def next_key(rng: np.random.Generator) -> np.uint64:
+    """All that `client_uniforms` takes from a stream; who needs none of its numbers takes this instead."""
+    return rng.integers(0, 2**64, dtype=np.uint64)
+
+
+def _hashed(names: np.ndarray, key: np.uint64, first: np.uint64) -> np.ndarray:
+    """52 bits for each name, to be moved to the middle of their interval so that neither 0 nor 1 occurs and log() is
+
+    always finite. With 53 the half is lost to rounding and 1 occurs.
+    """
+    mixed = names + first
+    shifted = np.empty_like(mixed)
+    _splitmix(mixed, shifted)
+    mixed ^= key
+    _splitmix(mixed, shifted)
+    mixed >>= _LOW
+    return mixed.astype(np.float64)
+
+
+def _splitmix(x: np.ndarray, shifted: np.ndarray) -> None:
     """The finaliser of SplitMix64, in place: every input bit reaches every output bit."""
     x += _STEP
-    x ^= x >> np.uint64(30)
+    x ^= np.right_shift(x, _SHIFT_1, out=shifted)
     x *= _MIX_1
-    x ^= x >> np.uint64(27)
+    x ^= np.right_shift(x, _SHIFT_2, out=shifted)
     x *= _MIX_2
-    x ^= x >> np.uint64(31)
+    x ^= np.right_shift(x, _SHIFT_3, out=shifted)
 
 
 def _words(path: tuple[str | int, ...]) -> tuple[int, ...]:
