@@ -16,6 +16,7 @@ _BITS = 36  # of the 53 in a float64: room for the last bits in which BLAS kerne
 _REACH = 41.0  # a Gumbel key made of 52 bits lies between -3.7 and 36.8
 _MANY, _RANK_BITS = 1 << 16, 22
 _RUN = 256
+_FEW = 256  # clients: looking for those without a chance costs more than to draw for them
 _NO_TIE = np.zeros(1)
 
 
@@ -47,7 +48,7 @@ def weighted(ids: np.ndarray, log_weights: np.ndarray, k: int, rng: np.random.Ge
     only after all others, in uniform order, so that k clients are named whenever k exist.
     """
     weights = np.asarray(log_weights, np.float64)
-    border = _kth_highest(weights, k) if 0 < k < len(ids) else -np.inf
+    border = _kth_highest(weights, k) if 0 < k < len(ids) and len(ids) > _FEW else -np.inf
     if np.isfinite(border):
         # Whoever lies further below the k-th weight than luck can carry has no chance; a NaN stays, to be refused.
         ids, weights = _narrowed(~(weights < border - _REACH - _slack(border)), ids, weights)

@@ -30,6 +30,13 @@ def as_ids(ids: Iterable[int] | np.ndarray, what: str = "client ids") -> Ids:
     return array.astype(np.int64)
 
 
+def repeated(ids: Ids) -> int | None:
+    """The lowest id that is there twice, if any."""
+    ordered = np.sort(ids)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    return int(twice[0]) if len(twice) else None
+
+
 class Index:
     """Sorted distinct ids and the rows they stand in; ids 0..n-1 need no search."""
 

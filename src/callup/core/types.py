@@ -10,7 +10,7 @@ import numpy as np
 
 from callup.core.clients import Clients
 from callup.core.errors import ContractError, InputError, MissingSignal, UsageError
-from callup.core.index import Ids, as_ids
+from callup.core.index import Ids, as_ids, repeated
 from callup.core.randomness import stream
 from callup.core.signals import signal
 
@@ -59,8 +59,9 @@ class Round:
     def __post_init__(self) -> None:
         check_k(self.index, "round index")
         available = _read_only(np.sort(as_ids(self.available, "available")))
-        if len(available) and (np.diff(available) == 0).any():
-            raise InputError(f"client {available[1:][np.diff(available) == 0][0]} is available twice")
+        twice = available[1:][available[1:] == available[:-1]]
+        if len(twice):
+            raise InputError(f"client {twice[0]} is available twice")
         self.clients.index.rows(available)  # an unknown client is refused here, by name
         object.__setattr__(self, "available", available)
 
@@ -82,9 +83,9 @@ class Selection:
             raise ContractError(f"a selection holds whole client ids, got {ids.dtype} of shape {ids.shape}")
         ids = ids.astype(np.int64)
         object.__setattr__(self, "ids", ids)
-        if len(np.unique(ids)) != len(ids):
-            values, counts = np.unique(ids, return_counts=True)
-            raise ContractError(f"client {values[counts > 1][0]} was selected twice; repeats belong in weights")
+        twice = repeated(ids)
+        if twice is not None:
+            raise ContractError(f"client {twice} was selected twice; repeats belong in weights")
         parts: dict[str, Any] = dict(self.scores)
         if self.weights is not None:
             parts["weights"] = self.weights
@@ -117,9 +118,9 @@ class Feedback:
     def __post_init__(self) -> None:
         check_k(self.index, "round index")
         ids = as_ids(self.ids, "feedback ids")
-        values, counts = np.unique(ids, return_counts=True)
-        if len(values) != len(ids):
-            raise InputError(f"client {values[counts > 1][0]} reported twice in round {self.index}")
+        twice = repeated(ids)
+        if twice is not None:
+            raise InputError(f"client {twice} reported twice in round {self.index}")
         self.clients.index.rows(ids)
         self.clients.index.rows(as_ids(self.failed, "ids of failed clients"))
         both = set(ids.tolist()) & set(self.failed)
@@ -132,6 +133,8 @@ class Feedback:
     @property
     def asked(self) -> Ids:
         """Everyone who was asked, sorted."""
+        if not self.failed:
+            return np.sort(self.ids)
         return np.union1d(self.ids, np.fromiter(self.failed, np.int64, len(self.failed)))
 
 

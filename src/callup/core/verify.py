@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from callup.core.errors import ContractError, InputError
+from callup.core.index import Index
 from callup.core.selector import Filter, Selector, Workbench
 from callup.core.types import Replies, Round, Selection, check_k
 
@@ -27,7 +28,8 @@ def ask(selector: Selector, now: Round, k: int) -> Selection:
     if len(now.available) == 0:
         return Selection(np.empty(0, np.int64))
     selection = selector.select(now, k)
-    strangers = selection.ids[~np.isin(selection.ids, now.available)]
+    _, here = Index(now.available).find(selection.ids)
+    strangers = selection.ids[~here]
     if len(strangers):
         raise ContractError(f"{card.name} chose client {strangers[0]}, which is not available in round {now.index}")
     most = len(now.available) if card.takes_everyone else min(k, len(now.available))
