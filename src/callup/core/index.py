@@ -30,9 +30,8 @@ def as_ids(ids: Iterable[int] | np.ndarray, what: str = "client ids") -> Ids:
     return array.astype(np.int64)
 
 
-def repeated(ids: Ids) -> int | None:
-    """The lowest id that is there twice, if any."""
-    ordered = np.sort(ids)
+def repeated(ordered: Ids) -> int | None:
+    """The lowest of sorted ids that is there twice, if any."""
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     return int(twice[0]) if len(twice) else None
 

@@ -45,6 +45,8 @@ def client_uniforms(rng: np.random.Generator, ids: np.ndarray) -> np.ndarray:
         out = np.empty(len(names))
         for at in range(0, len(names), _BLOCK):
             out[at : at + _BLOCK] = _hashed(names[at : at + _BLOCK], key, first)
+    # The middle of each of 2**52 intervals: neither 0 nor 1 occurs, so log() is always finite. With 53 bits the half
+    # is lost to rounding and 1 occurs.
     out += 0.5
     out *= 2.0**-52
     return out
@@ -56,10 +58,7 @@ def next_key(rng: np.random.Generator) -> np.uint64:
 
 
 def _hashed(names: np.ndarray, key: np.uint64, first: np.uint64) -> np.ndarray:
-    """52 bits for each name, to be moved to the middle of their interval so that neither 0 nor 1 occurs and log() is
-
-    always finite. With 53 the half is lost to rounding and 1 occurs.
-    """
+    """52 bits for each name."""
     mixed = names + first
     shifted = np.empty_like(mixed)
     _splitmix(mixed, shifted)

@@ -59,9 +59,9 @@ class Round:
     def __post_init__(self) -> None:
         check_k(self.index, "round index")
         available = _read_only(np.sort(as_ids(self.available, "available")))
-        twice = available[1:][available[1:] == available[:-1]]
-        if len(twice):
-            raise InputError(f"client {twice[0]} is available twice")
+        twice = repeated(available)
+        if twice is not None:
+            raise InputError(f"client {twice} is available twice")
         self.clients.index.rows(available)  # an unknown client is refused here, by name
         object.__setattr__(self, "available", available)
 
@@ -83,7 +83,7 @@ class Selection:
             raise ContractError(f"a selection holds whole client ids, got {ids.dtype} of shape {ids.shape}")
         ids = ids.astype(np.int64)
         object.__setattr__(self, "ids", ids)
-        twice = repeated(ids)
+        twice = repeated(np.sort(ids))
         if twice is not None:
             raise ContractError(f"client {twice} was selected twice; repeats belong in weights")
         parts: dict[str, Any] = dict(self.scores)
@@ -118,7 +118,7 @@ class Feedback:
     def __post_init__(self) -> None:
         check_k(self.index, "round index")
         ids = as_ids(self.ids, "feedback ids")
-        twice = repeated(ids)
+        twice = repeated(np.sort(ids))
         if twice is not None:
             raise InputError(f"client {twice} reported twice in round {self.index}")
         self.clients.index.rows(ids)
