@@ -74,6 +74,10 @@ def test_mistakes_in_a_file_are_told_with_its_name(tmp_path):
         with pytest.raises(InputError, match=said):
             read_cup(tmp_path)
     (tmp_path / "tournament.toml").write_text(head + random)
+    whole = 'title = "t"\nseconds = 1.0\nafter = "x"\n[sources]\n[base]\n[[environments]]\nname = "e"\n'
+    (tmp_path / "worlds" / "w.toml").write_text(whole)
+    with pytest.raises(InputError, match="w comes after 'x', which is no world that comes first"):
+        read_cup(tmp_path)
     for text, said in {"title = 1": "world: title must be text", "environments = [{}]": "needs a name"}.items():
         (tmp_path / "worlds" / "w.toml").write_text(text)
         with pytest.raises(InputError, match=f"w.toml.*{said}"):

@@ -1,8 +1,11 @@
 """Who plays on: validation accuracy alone decides, and the same results always give the same plan."""
 
+from dataclasses import replace
+
 import pytest
 
 from callup.core.errors import InputError
+from callup.experiments.tournament.board import Board
 
 
 def first_seeds(played, **scores):
@@ -89,3 +92,33 @@ def test_an_unknown_name_is_told_with_its_world(case):
     wrong = case.world(presets={"a": {"selector": "fed-cbz"}})
     with pytest.raises(InputError, match=r"w: e, a: unknown selector 'fed-cbz'; did you mean 'fed-cbs'\?"):
         case.played(case.cup("random", "a", worlds=(wrong,))).names()
+
+
+def test_who_is_clearly_out_does_not_begin_where_replies_are_lost(case):
+    worlds = (case.world(lost=0.2),)
+    played = case.played(case.cup("random", "a", "b", "all", champion="a", references=("all",), worlds=worlds))
+    plain, lossy = played.board.places
+    assert played.board.out_before(plain) == {}
+    # Nobody begins there before the place without losses is decided.
+    assert played.board.playing(lossy) is None
+    assert {cell.settings.lost for _, cell in played.board.open()} == {0.0}
+    first_seeds(played, random=[0.7, 0.7], a=[0.1, 0.1], b=[0.5, 0.5], all=[0.9, 0.9])
+    assert played.board.out_before(lossy) == {"all": "a reference", "b": "w: e"}
+    assert {(m, s) for m, s in played.names() if s < 2} == {(m, s) for m in ("random", "a") for s in (0, 1)}
+
+
+def test_a_dear_world_comes_after_a_cheap_one_of_its_kind(case):
+    cheap, dear = case.world("cheap"), case.world("dear", after="cheap")
+    two = replace(cheap, environments=({"name": "e"}, {"name": "f", "k": 4}))
+    everything = case.cup("random", "a", "b", "c", worlds=(two, replace(dear, base={**dear.base, "k": 5})))
+    played = case.played(everything)
+    for place, scores in enumerate(({"a": 0.9, "b": 0.5, "c": 0.5}, {"a": 0.5, "b": 0.9, "c": 0.5})):
+        for name, score in {**scores, "random": 0.5}.items():
+            for seed in (0, 1):
+                assert played.board.playing(played.board.places[2]) is None
+                played.put(name, seed, 0.5, score, place)
+    # a is out in one place of the two, b in the other; c in both.
+    assert played.board.out_before(played.board.places[2]) == {"c": "all of cheap"}
+    # The same when the dear world alone is asked for.
+    alone = Board(replace(everything, worlds=everything.worlds[1:]), played.results)
+    assert [method.name for method in alone.playing(alone.places[0])] == ["random", "a", "b"]

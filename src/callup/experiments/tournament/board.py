@@ -5,6 +5,10 @@ the last fifth of the evaluations. The leader is the method of the highest mean 
 does decides nothing about the others, so the best of them always plays on. Whoever is behind the leader by more than
 the world's margin in each of the first seeds is clearly out and plays no more. The others play all seeds. Random
 selection and the champion always play on; references never do. Test accuracy has no part in it.
+
+Two kinds of places come later, and only those begin there who were not clearly out before: a place with lost replies
+comes after the same one without, and a dear world after a cheap one of its kind, where a method is out that is clearly
+out in all places without losses. References play only where nothing comes before.
 """
 
 from __future__ import annotations
@@ -53,11 +57,41 @@ class Board:
         found = {seed: self._results.get(self.cell(place, method, seed)) for seed in range(self.cup.seeds)}
         return {seed: done for seed, done in found.items() if done is not None}
 
+    def out_before(self, place: Place) -> dict[str, str] | None:
+        """Methods that do not begin there, each with where they went out; None before that is known."""
+        if place.lossless:
+            earlier = [one for one in place.world.places if one.variant == place.lossless]
+        else:
+            earlier = [
+                one for w in self.cup.known if w.name == place.world.after for one in w.places if not one.lossless
+            ]
+        if not earlier:
+            return {}
+        out: list[set[str]] = []
+        gone: dict[str, str] = {}
+        for one in earlier:
+            before, then = self.out_before(one), self.clearly_out(one)
+            if before is None or then is None:
+                return None
+            gone |= before
+            out.append({*before, *then})
+        references = {method.name: "a reference" for method in self.cup.methods if method.reference}
+        where = earlier[0].name if len(earlier) == 1 else f"all of {earlier[0].world.name}"
+        return {**references, **{name: gone.get(name, where) for name in sorted(set.intersection(*out))}}
+
+    def playing(self, place: Place) -> list[Contestant] | None:
+        """Who begins there; None before that is known."""
+        gone = self.out_before(place)
+        return None if gone is None else [one for one in self.cup.playing(place.world) if one.name not in gone]
+
     def clearly_out(self, place: Place) -> dict[str, float] | None:
         """Methods that play no more, each with how far behind it is on the mean; None before all first seeds are in."""
+        playing = self.playing(place)
+        if playing is None:
+            return None
         first = range(self.cup.first)
         scores: dict[str, list[float]] = {}
-        for method in self.cup.playing(place.world):
+        for method in playing:
             played = self.done(place, method)
             if any(seed not in played for seed in first):
                 return None
@@ -88,19 +122,29 @@ class Board:
         cells = self.wanted()
         for place in self.places:
             if self.clearly_out(place) is None:
-                ranked = [m for m in self.cup.playing(place.world) if not m.reference]
-                places = [int(number * (1 - share_out)) for number in range(len(ranked) + 1)]
-                staying = [m for m, now, then in zip(ranked, places[1:], places, strict=False) if now > then]
+                playing = self.playing(place)
+                ranked = [m for m in playing or self.cup.playing(place.world) if not m.reference]
+                if playing is None:
+                    ranked = _some(ranked, 1 - share_out)
+                    cells += [self.cell(place, m, seed) for m in ranked for seed in range(self.cup.first)]
+                staying = ranked if playing is None else _some(ranked, 1 - share_out)
                 cells += [self.cell(place, m, seed) for m in staying for seed in range(self.cup.first, self.cup.seeds)]
         return self._results.missing({cell.key: cell for cell in cells}.values())
 
     def _wanted(self, world: World | None) -> Iterator[tuple[str, Cell]]:
         places = self.places if world is None else list(world.places)
+        begun = {place.name: self.playing(place) or [] for place in places}
         verdicts = {place.name: self.clearly_out(place) for place in places}
         for seed in range(self.cup.seeds):
             for place in places:
                 out = verdicts[place.name]
-                for method in self.cup.playing(place.world):
+                for method in begun[place.name]:
                     again = out is not None and method.name not in out and not method.reference
                     if seed < self.cup.first or again:
                         yield place.world.name, self.cell(place, method, seed)
+
+
+def _some(methods: list[Contestant], share: float) -> list[Contestant]:
+    """This share of them, spread evenly."""
+    numbers = [int(number * share) for number in range(len(methods) + 1)]
+    return [method for method, now, then in zip(methods, numbers[1:], numbers, strict=False) if now > then]

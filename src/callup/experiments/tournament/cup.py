@@ -56,6 +56,8 @@ class Cup:
     seeds: int = 5
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Changes to every run, e.g. fewer rounds."""
+    known: tuple[World, ...] = ()
+    """All worlds of the cup, also when only some are asked for: others may come after them."""
 
     def __post_init__(self) -> None:
         if check_k(self.first, "first") > check_k(self.seeds, "seeds"):
@@ -66,6 +68,8 @@ class Cup:
                 raise UsageError(f"no method is called '{role}'{suggest(role, names)}")
         if len(set(names)) < len(names):
             raise UsageError("two methods have the same name")
+        if not self.known:
+            object.__setattr__(self, "known", self.worlds)
 
     @property
     def address(self) -> str:
@@ -95,6 +99,7 @@ def read_cup(folder: Path, name: str = MAIN) -> Cup:
         chosen = _chosen(worlds, values.pop("worlds", []), values.pop("places", []))
         methods = tuple(_contestant(item) for item in values.pop("methods", []))
         trial = build(Trial, "check", values.pop("check", {}))
+        _check_order(worlds)
         cup: Cup = build(Cup, "cup", {**values, "name": name, "methods": methods, "worlds": chosen, "check": trial})
     except UsageError as error:
         raise InputError(f"{path}: {error}") from error
@@ -113,6 +118,14 @@ def _chosen(worlds: list[World], names: list[str], places: list[str]) -> tuple[W
         return tuple(worlds)
     homes = {*names, *(known[place] for place in places)}
     return tuple(replace(world, only=tuple(places)) for world in worlds if world.name in homes)
+
+
+def _check_order(worlds: list[World]) -> None:
+    names = [world.name for world in worlds if not world.after]
+    for world in worlds:
+        if world.after and world.after not in names:
+            hint = suggest(world.after, names)
+            raise UsageError(f"{world.name} comes after '{world.after}', which is no world that comes first{hint}")
 
 
 def _contestant(item: Mapping[str, Any]) -> Contestant:

@@ -53,7 +53,9 @@ def at_scale(cup: Cup, scale: str) -> Cup:
     methods = tuple(method for method in cup.methods if method.name in (cup.baseline, *trial.methods))
     champion = cup.champion if cup.champion in trial.methods else ""
     tiny = tuple(replace(world, environments=world.environments[:1], presets={}) for world in worlds)
-    return replace(cup, worlds=tiny, methods=methods, champion=champion, first=1, seeds=3, fixed=trial.settings)
+    return replace(
+        cup, worlds=tiny, known=tiny, methods=methods, champion=champion, first=1, seeds=3, fixed=trial.settings
+    )
 
 
 def _split(folder: Path, name: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from callup.experiments.tournament import board as rule
 from callup.experiments.tournament import standings as judging
@@ -53,7 +53,8 @@ def _overview(title: str, board: Board, tables: Tables, worlds: Sequence[World])
     if not own:
         yield "Nothing was played yet."
         return
-    yield f"{len(own)} of {len(names)} places. Best and tied are shares of the places that are decided.\n"
+    yield f"{len(own)} of {len(names)} places. Best and tied are shares of the places that are decided. Whoever is"
+    yield "clearly out in a place does not play in those that come after it, and has no rank there.\n"
     headings = ("method", *KINDS, "best or tied", "in rounds", "worse than random", "mean rank")
     yield row(*headings)
     yield "|---" * len(headings) + "|"
@@ -115,11 +116,15 @@ def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
         yield f"\nNot played yet: {'; '.join(ahead)}."
     for place in world.places:
         if tables[place.name]:
-            yield from _place(place, tables[place.name])
+            yield from _place(place, tables[place.name], board.out_before(place) or {})
 
 
-def _place(place: Place, lines: Sequence[Line]) -> Iterator[str]:
+def _place(place: Place, lines: Sequence[Line], gone: Mapping[str, str]) -> Iterator[str]:
     yield f"\n### {place.name}\n"
+    here = {line.method for line in lines}
+    away = "; ".join(f"{name} ({where})" for name, where in gone.items() if name not in here)
+    if away:
+        yield f"Who is not here, and where they were clearly out: {away}.\n"
     recall = any(line.recall.value is not None for line in lines)
     headings = ["rank", "method", "n", "accuracy, %", "best, %", "to the best, points", "rounds to random's end"]
     headings += ["recall, %"] if recall else []

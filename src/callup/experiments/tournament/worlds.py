@@ -36,6 +36,8 @@ class World:
     """Settings of single methods that are recommended here."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """Methods that cannot play here, each with the reason."""
+    after: str = ""
+    """A cheaper world of the same kind: who is clearly out in all of its places without losses does not play here."""
     held_out: bool = False
     only: tuple[str, ...] = ()
     """Names of the places that a cup is played in; none means all."""
@@ -50,7 +52,7 @@ class World:
             changes = {key: value for key, value in environment.items() if key not in ("name", "lost")}
             yield Place(self, name, changes)
             if lost:
-                yield Place(self, f"{name}, {lost:.0%} lost".replace("%", " %"), {**changes, "lost": lost})
+                yield Place(self, f"{name}, {lost:.0%} lost".replace("%", " %"), {**changes, "lost": lost}, name)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Place:
     world: World
     variant: str
     changes: Mapping[str, Any]
+    lossless: str = ""
+    """The variant that this one is with lost replies; none for one where all arrive."""
 
     @property
     def name(self) -> str:
