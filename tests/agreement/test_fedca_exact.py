@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import callup
-from callup.aggregation.fedca import best_subset
+from callup.aggregation.ensemble import Ensemble
+from callup.aggregation.fedca import _exact, best_subset
 
 
 def plain_score(logits, labels, rows, score):
@@ -81,3 +82,32 @@ def test_5000_samples_of_10_classes_in_time_on_one_core(score, models, limit):
     before = time.process_time()
     best_subset(logits, labels, score)
     assert time.process_time() - before < limit
+
+
+def everything_scored(logits, labels):
+    """The search without a quick look before it."""
+    ensemble = Ensemble(logits, labels, "likelihood")
+    ensemble.worth_ranking = lambda: np.ones(2 ** len(logits), bool)
+    return _exact(ensemble)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 12.0, 200.0])
+def test_what_a_quick_look_rules_out_is_never_the_best(scale, whole):
+    # Logits of a model that knows nothing, of an ordinary one, of one that is very sure, and beyond single precision.
+    for seed in range(20):
+        logits, labels = federation(seed, 1 + seed % 8, 40, 3 + seed % 3, whole=whole)
+        logits = logits * np.float32(scale)
+        assert (best_subset(logits, labels, "likelihood") == everything_scored(logits, labels)).all()
+
+
+def test_a_quick_look_rules_out_nearly_all():
+    # More samples than are looked at in one go.
+    logits, labels = federation(0, 9, 2500, 10)
+    assert np.count_nonzero(Ensemble(logits, labels, "likelihood").worth_ranking()) < 10
+
+
+def test_equal_models_are_all_kept():
+    logits, labels = federation(0, 1, 50, 4)
+    for score in ("accuracy", "likelihood"):
+        assert best_subset([logits[0]] * 6, labels, score).all()

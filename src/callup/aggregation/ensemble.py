@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from callup.aggregation.subset_likelihood import MOST, contenders
 from callup.core.draws import quantised
 from callup.core.errors import InputError
 
@@ -52,6 +53,18 @@ class Ensemble:
         else:
             self._sum += self._parts[row]
         self.members[row] = not self.members[row]
+
+    def become(self, wanted: int) -> None:
+        """Exactly the models whose bits are set in this number."""
+        for row, inside in enumerate(self.members):
+            if bool(wanted >> row & 1) != inside:
+                self.flip(row)
+
+    def worth_ranking(self) -> np.ndarray:
+        """For every set of models, as bits of its number, whether it may be the best; True where nothing is known."""
+        if self._kind == "likelihood" and self._parts.max() <= MOST:
+            return contenders(self._parts)
+        return np.ones(2 ** len(self.members), bool)
 
     def rank(self) -> tuple[float, int]:
         """The score, then the number of members: of equal scores the larger ensemble is the better."""

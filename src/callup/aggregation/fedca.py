@@ -74,13 +74,19 @@ def best_subset(
 
 
 def _exact(ensemble: Ensemble) -> np.ndarray:
-    """Every non-empty subset, in the order of the Gray code: each differs from the one before by one model."""
+    """Every non-empty subset, in the order of the Gray code: each differs from the one before by one model.
+
+    Those that a quick look rules out are passed over; the rest are scored as they always were.
+    """
     best = (-np.inf, 0)
-    for step in range(1, 2 ** len(ensemble.members)):
-        ensemble.flip((step & -step).bit_length() - 1)
-        rank = ensemble.rank()
-        if rank > best:
-            best, winner = rank, ensemble.members.copy()
+    worth = ensemble.worth_ranking()
+    for step in range(1, len(worth)):
+        subset = step ^ step >> 1
+        if worth[subset]:
+            ensemble.become(subset)
+            rank = ensemble.rank()
+            if rank > best:
+                best, winner = rank, ensemble.members.copy()
     return winner
 
 
