@@ -1,6 +1,7 @@
-"""The best group of a given size, found by exchanging one member at a time, all candidates judged at once.
+"""The best group of a given size and how its members should weigh, found by exchanging one member at a time.
 
-For groups whose worth is a squared length of a weighted mean plus a weighted mean of costs, as `Terms` says.
+For groups whose worth is a squared length of a weighted mean plus weighted costs, as `Terms` says. With the others
+given, the best weight of a newcomer has a closed form: all candidates are judged at once, each with its best weight.
 """
 
 from __future__ import annotations
@@ -10,94 +11,143 @@ from dataclasses import dataclass
 import numpy as np
 
 _SWEEPS = 50  # far more than it takes; a bound all the same
+_LEAST = 0.25  # of an equal share: nobody is called in vain
 _GRAIN = 2.0**-36  # values closer than this are equal: room for the last bits in which processors differ
 
 
 @dataclass(frozen=True)
+class Group:
+    """Rows of the candidates, with weights that add up to 1."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+    def without(self, place: int) -> Group:
+        """The others; what they weigh among themselves stays as it is."""
+        rest = np.delete(self.weights, place)
+        return Group(np.delete(self.rows, place), rest / rest.sum() if len(rest) else rest)
+
+    def joined(self, place: int, row: int, weight: float) -> Group:
+        return Group(np.insert(self.rows, place, row), np.insert(self.weights * (1 - weight), place, weight))
+
+
+@dataclass(frozen=True)
 class Terms:
-    """What each candidate brings: J(S) = |sum a x / A|^2 + sum a c / A + spare / A with A = sum a, all sums over S."""
+    """What each candidate brings: J(S, w) = |sum w x|^2 + sum w c + sum w^2 v, all sums over S."""
 
     vectors: np.ndarray
     """x, one row for each candidate."""
     costs: np.ndarray
     """c."""
-    weights: np.ndarray
-    """a, above 0."""
-    spare: float
-    """What a group of little weight costs."""
+    spreads: np.ndarray
+    """v, above 0: what it costs to lean on one client."""
 
-    def value(self, group: np.ndarray) -> float:
-        """J of these rows."""
-        weights = self.weights[group]
-        total = weights.sum()
-        mean = weights @ self.vectors[group] / total
-        return float(mean @ mean + (weights @ self.costs[group] + self.spare) / total)
+    def value(self, group: Group) -> float:
+        mean = group.weights @ self.vectors[group.rows]
+        spread = np.square(group.weights) @ self.spreads[group.rows]
+        return float(mean @ mean + group.weights @ self.costs[group.rows] + spread)
 
-
-class _Totals:
-    """Sums over a group, kept up as members come and go, and J with each candidate added."""
-
-    def __init__(self, terms: Terms) -> None:
-        self.weights = terms.weights
-        self.vectors = terms.weights[:, None] * terms.vectors
-        self.costs = terms.weights * terms.costs
-        self.squares = np.einsum("ij,ij->i", self.vectors, self.vectors)
-        self.spare = terms.spare
-
-    def with_each(self, others: np.ndarray) -> np.ndarray:
-        """J of the others together with each candidate in turn."""
-        vector = self.vectors[others].sum(axis=0)
-        total = self.weights[others].sum() + self.weights
-        length = self.squares + 2 * (self.vectors @ vector) + vector @ vector
-        return np.asarray(length / total**2 + (self.costs[others].sum() + self.spare + self.costs) / total)
+    def evenly(self, rows: np.ndarray) -> Group:
+        """Weights that would be best if clients differed in nothing but their spreads."""
+        shares = 1 / self.spreads[rows]
+        return Group(rows, shares / shares.sum())
 
 
-def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows of a group that no exchange of one member improves; `luck`, from 0 to 1, decides between equals.
+def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> Group:
+    """A group that no exchange of one member improves; `luck`, from 0 to 1, decides between equals.
 
     The better of two: one grown by always adding whoever suits best, and one begun at random, which finds what the
     first overlooks and differs from round to round.
     """
-    search = _Search(terms, luck)
-    groups = [search.improved(start, rng) for start in (search.grown(size), rng.permutation(len(luck))[:size])]
+    search = _Search(terms, luck, size)
+    starts = (search.grown(), terms.evenly(rng.permutation(len(luck))[:size]))
+    groups = [search.improved(start, rng) for start in starts]
     return min(groups, key=lambda group: round(terms.value(group) / search.grain))
+
+
+def settled(terms: Terms, rows: np.ndarray) -> Group:
+    """The same members with the weights that suit them best, none below a quarter of an equal share.
+
+    A quadratic programme, solved by keeping those at the bound aside: with the others free, all derivatives are equal.
+    """
+    x, costs, least = terms.vectors[rows], terms.costs[rows], _LEAST / len(rows)
+    bends = x @ x.T + np.diag(terms.spreads[rows])
+    free = np.ones(len(rows), bool)
+    weights = np.full(len(rows), least)
+    for _ in range(2 * len(rows)):
+        pull = costs / 2 + bends[:, ~free].sum(axis=1) * least
+        solved = np.linalg.solve(bends[np.ix_(free, free)], np.stack([np.ones(free.sum()), pull[free]], axis=1))
+        level = (1 - least * (~free).sum() + solved[:, 1].sum()) / solved[:, 0].sum()
+        weights[~free], weights[free] = least, level * solved[:, 0] - solved[:, 1]
+        low = free & (weights < least)
+        if low.any():
+            free &= ~low
+            continue
+        gain = np.where(free, 0.0, level - (bends @ weights + costs / 2))
+        if gain.max() <= _GRAIN * max(1.0, abs(level)):
+            break
+        free[gain.argmax()] = True
+    return Group(rows, weights / weights.sum())
 
 
 class _Search:
     """Judges all candidates at once; values are whole numbers of grains, so that luck only breaks ties."""
 
-    def __init__(self, terms: Terms, luck: np.ndarray) -> None:
-        self.totals = _Totals(terms)
-        self.luck = luck
-        self.grain = _GRAIN * max(1.0, float(np.abs(terms.costs).max()), float(self.totals.squares.max()))
+    def __init__(self, terms: Terms, luck: np.ndarray, size: int) -> None:
+        self.terms, self.luck, self.size = terms, luck, size
+        self.least = _LEAST / size
+        self.squares = np.einsum("ij,ij->i", terms.vectors, terms.vectors)
+        self.grain = _GRAIN * max(1.0, float(np.abs(terms.costs).max()), float(self.squares.max()))
 
-    def judged(self, others: np.ndarray) -> np.ndarray:
-        values = np.round(self.totals.with_each(others) / self.grain) + self.luck / 2
-        values[others] = np.inf
-        return np.asarray(values)
+    def weights_and_values(self, others: Group) -> tuple[np.ndarray, np.ndarray]:
+        """With each candidate in turn: its best weight t, and J of the others, weighing 1 - t, together with it."""
+        t = self.terms
+        if not len(others.rows):
+            return np.ones(len(t.costs)), self.squares + t.costs + t.spreads
+        mean, weights = others.weights @ t.vectors[others.rows], others.weights
+        cost, spread = weights @ t.costs[others.rows], np.square(weights) @ t.spreads[others.rows]
+        length = mean @ mean
+        slope = t.vectors @ mean - length  # of the squared length, halved, as a candidate comes in
+        bend = self.squares - 2 * slope - length
+        dearer = t.costs - cost
+        best = (spread - slope - dearer / 2) / (bend + spread + t.spreads)
+        own = np.clip(best, self.least, 1.0)
+        values = length + own * (2 * slope + own * bend + dearer) + cost + (1 - own) ** 2 * spread + own**2 * t.spreads
+        return own, np.asarray(values)
 
-    def grown(self, size: int) -> np.ndarray:
-        group = np.empty(size, np.int64)
-        for place in range(size):
-            group[place] = self.judged(group[:place]).argmin()
+    def judged(self, others: Group) -> tuple[np.ndarray, np.ndarray]:
+        weights, values = self.weights_and_values(others)
+        values = np.round(values / self.grain) + self.luck / 2
+        values[others.rows] = np.inf
+        return weights, values
+
+    def grown(self) -> Group:
+        group = Group(np.empty(0, np.int64), np.empty(0))
+        for place in range(self.size):
+            weights, values = self.judged(group)
+            best = int(values.argmin())
+            group = group.joined(place, best, float(weights[best]))
         return group
 
-    def improved(self, group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def improved(self, group: Group, rng: np.random.Generator) -> Group:
         for _ in range(_SWEEPS):
-            changed = False
-            for place in rng.permutation(len(group)):
-                values = self.judged(np.delete(group, place))
+            group, changed = settled(self.terms, group.rows), False
+            for place in rng.permutation(self.size):
+                row, others = int(group.rows[place]), group.without(place)
+                weights, values = self.judged(others)
                 best = int(values.argmin())
-                if values[best] < values[group[place]] - 1:
-                    group[place], changed = best, True
+                if values[best] < values[row] - 1:
+                    row, changed = best, True
+                group = others.joined(place, row, float(weights[row]))
             if not changed:
                 break
-        return group
+        return settled(self.terms, group.rows)
 
 
-def most_needed_first(terms: Terms, group: np.ndarray) -> np.ndarray:
-    """The same rows in order: first the one whose absence would cost most; equals by row."""
-    if len(group) < 2:
+def most_needed_first(terms: Terms, group: Group) -> Group:
+    """The same group in order: first the one whose absence would cost most; equals by row."""
+    if len(group.rows) < 2:
         return group
-    without = np.array([terms.value(np.delete(group, place)) for place in range(len(group))])
-    return np.asarray(group[np.lexsort((group, -np.round(without / _GRAIN)))])
+    without = np.array([terms.value(group.without(place)) for place in range(len(group.rows))])
+    order = np.lexsort((group.rows, -np.round(without / _GRAIN)))
+    return Group(group.rows[order], group.weights[order])

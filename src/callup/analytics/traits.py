@@ -12,10 +12,19 @@ from callup.core.randomness import stream
 _TINY = 1e-10  # of the largest diagonal entry: what is left of an exact Gram matrix after its rank is used up
 
 
-def from_counts(counts: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Label shares less the target's; a client without samples differs in nothing."""
+def from_counts(counts: np.ndarray, target: np.ndarray, presence: float = np.inf) -> np.ndarray:
+    """Label shares, evened out, less the target's; a client without samples differs in nothing.
+
+    Evened out: a class counts in proportion to p / (p + presence u), u being its share in the target, so that having a
+    little of it is much better than having none, and having a lot is little better than having enough. The target
+    itself stays as it is, and so do clients of a single class. Infinite presence: shares as they are.
+    """
     total = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, total, out=np.tile(target, (len(counts), 1)), where=total > 0)
+    if np.isfinite(presence):
+        wanted = target > 0
+        shares[:, wanted] *= target[wanted] / (shares[:, wanted] + presence * target[wanted])
+        shares /= shares.sum(axis=1, keepdims=True)
     return np.asarray(shares - target)
 
 

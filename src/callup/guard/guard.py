@@ -32,6 +32,7 @@ from callup.guard.record import Event, Objection, Record
 from callup.guard.review import Verdict, objections
 from callup.guard.store import packed, unpacked
 from callup.guard.turns import Turns
+from callup.guard.weights import evened
 
 GUARDS: Registry[Guard] = Registry("guard", "callup.guard.guard")
 
@@ -129,10 +130,11 @@ class Guard(Method):
             return pooled(selector, now, k, len(online), self.pool, rng)
         online = np.sort(online)
         if self._limits.extra:
-            return within_purse(selector, now, k, self._rate.above(online, k), self._rate.purse(online, k))
+            above, purse = self._rate.above(online, k), self._rate.purse(online, k)
+            return evened(within_purse(selector, now, k, above, purse))
         selection = ask(selector, now, k)
         if not self.repeats:
-            return selection
+            return evened(selection)
         return spread(selection, self._rate.room(online, k)[np.isin(online, now.available)], now, rng)
 
     def scale(self, name: str, ids: Ids, values: np.ndarray) -> np.ndarray:

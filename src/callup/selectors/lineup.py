@@ -10,7 +10,7 @@ import numpy as np
 from callup.analytics import traits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
-from callup.analytics.swap_search import Terms, best_group, most_needed_first
+from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -24,6 +24,7 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
+_SHORTEST = 1e-6  # of a typical update
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
@@ -31,7 +32,8 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    needs=("label_counts|label_gram|update|loss", "num_examples?"),
+    version=2,
+    needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
 )
@@ -39,40 +41,49 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 class Lineup(Selector):
     """Minimise one bound on how far the group's update lies from the whole population's, over this round and the last.
 
-    Client i has n_i samples and label shares p_i, which differ from the target u by z_i = p_i - u. In the group S it
-    weighs w_i = a_i / A, a_i = own n_i / (1 + own n_i), A = sum_S a_i. What past rounds left undone is h, the sum of
-    the groups' deviations sum w z, and m_i, the sum of the client's weights, both fading by `fade` a round:
+    Client i has n_i samples and label shares p_i, evened out; they differ from the target u by z_i. In the group S its
+    share in the change of the model is w_i. What past rounds left undone is h, the sum of the groups' deviations
+    sum w z, and m_i, the sum of the client's shares, both fading by `fade` a round:
 
-        J(S) =   |h + sum w_i z_i|^2          balance, of this round and the last ones together
-               + drift sum w_i |z_i|^2        the skew of each member, which local training runs after
-               + own sum 2 m_i w_i            clients that were called a moment ago
-               + own / A                      little data
+        J(S, w) =   |h + sum w_i z_i|^2            balance, of this round and the last ones together
+                  + drift sum w_i |z_i|^2          the skew of each member, which local training runs after
+                  + own sum w_i^2 / a_i            leaning on few clients or few samples; a_i = own n_i / (1 + own n_i)
+                  + own sum w_i (2 m_i + zeal d_i) clients that were called a moment ago, or have little to tell
 
-    The group is found by exchanging members, of a greedy one and of a random one, until no exchange helps.
-    docs/lineup.md derives J.
+    Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
+    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client with
+    short updates, because it trains less or at a lower rate than others, weighs more in the average, so that its share
+    in the change is what it should be. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
-    labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. target:
-    uniform, or pooled, the shares of all clients together. prior: a target of your own, one number for each class.
-    basis: what clients are known by; auto takes label counts, else their inner products, else updates, else losses.
-    From updates, z is how far a client's last one lay from its group's mean. From losses there is no z, and a client
-    of high loss, by rank, is called rather than one of low loss. candidates: how many clients the search looks at.
+    labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
+    much it counts that a client has something to tell, relative to own. presence: the share of a class, relative to the
+    target's, at which it counts half; inf takes label shares as they are. even: whether short updates weigh more.
+    target: uniform, or pooled, the shares of all clients together. prior: a target of your own, one number for each
+    class. basis: what clients are known by; auto takes label counts, else their inner products, else updates, else
+    losses. From inner products presence has no part. From updates, z is how far a client's last one lay from its
+    group's mean. From losses there is no z, and d goes by the loss. candidates: how many clients the search looks at.
     """
 
     drift: float = 0.06
-    own: float = 0.1
+    own: float = 0.03
     fade: float = 0.5
+    zeal: float = 0.5
+    presence: float = 0.5
+    even: bool = True
     target: Literal["uniform", "pooled"] = "uniform"
     prior: tuple[float, ...] = ()
     basis: Literal["auto", "update", "loss"] = "auto"
     candidates: int = 4000
 
     def __post_init__(self) -> None:
-        for name in ("drift", "own"):
+        for name in ("drift", "own", "zeal"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"lineup: {name} must not be negative and must be finite, got {getattr(self, name):g}")
         if self.own == 0:
             raise UsageError("lineup: own must be above 0; 0.001 is next to nothing")
+        if not self.presence > 0:
+            raise UsageError(f"lineup: presence must be above 0, got {self.presence:g}; inf takes shares as they are")
         if not 0 <= self.fade < 1:
             raise UsageError(f"lineup: fade must be from 0 to below 1, got {self.fade:g}")
         if self.prior and not (min(self.prior) >= 0 and 0 < sum(self.prior) < np.inf):
@@ -81,7 +92,7 @@ class Lineup(Selector):
 
     @property
     def favour(self) -> float:
-        return 10.0  # an exclusive Maverick among 50 clients is called in every other round of five, 5 times its share
+        return 10.0  # an exclusive Maverick among 50 clients is called in every round of five, 10 times its share
 
     @property
     def purse(self) -> float:
@@ -89,7 +100,9 @@ class Lineup(Selector):
 
     @property
     def needs(self) -> Needs:
-        return self.card.needs if self.basis == "auto" else Needs.of([self.basis, "num_examples?"])
+        if self.basis == "auto":
+            return self.card.needs
+        return Needs.of([self.basis, "num_examples?", *(["update?"] if self.basis != "update" else [])])
 
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
@@ -106,49 +119,68 @@ class Lineup(Selector):
         self.called_ = PerClient(0.0)  # m: the same, of everyone asked
         self.traits_ = no_rows()
         self.loss_ = PerClient(np.inf)
+        self.length_ = PerClient(np.inf)  # of the last update
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
-        for memory in (self.weight_, self.called_, self.traits_, self.loss_):
+        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_):
             memory.forget(np.setdiff1d(memory.ids, clients.ids))
 
     def select(self, now: Round, k: int) -> Selection:
         if not len(now.available):
             return Selection(now.available)
         ids = candidate_pool(now.available, self.candidates, k, now.rng)
-        z = self._traits(now.clients, ids)
-        skew = np.square(z).sum(axis=1)
-        debt = self.weight_.values @ self._traits(now.clients, self.weight_.ids)
-        recent = self.called_.get(ids)
-        terms = Terms(
-            vectors=z + debt,
-            costs=self.drift * skew + self.own * (2 * recent + self._dullness(now.clients, ids)),
-            weights=self._shares(now.clients, ids),
-            spare=self.own,
-        )
+        terms = self._terms(now.clients, ids)
         best = best_group(terms, min(k, len(ids)), client_uniforms(now.rng, ids), now.rng)
         group = most_needed_first(terms, best)
-        weights = terms.weights[group] / terms.weights[group].sum()
+        ids = ids[group.rows]
+        z = self._traits(now.clients, ids)
+        weights = group.weights / self._shortness(ids)
         return Selection(
-            ids[group],
-            weights=weights,
-            scores={"skew": skew[group], "called_lately": recent[group], "weight": weights},
+            ids,
+            weights=weights / weights.sum(),
+            scores={"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights},
             notes={
                 "objective": terms.value(group),
-                "imbalance": float(np.square(weights @ z[group]).sum()),
-                "debt": float(np.square(debt).sum()),
+                "imbalance": float(np.square(group.weights @ z).sum()),
+                "debt": float(np.square(self._debt(now.clients)).sum()),
                 "basis": _BASES[self._basis(now.clients)],
             },
         )
 
     def update(self, feedback: Feedback) -> None:
-        if not self._labels(feedback.clients) and len(feedback.ids):
+        clients, heard = feedback.clients, feedback.ids
+        if not self._labels(clients) and len(heard):
             self._listen(feedback)
-        for memory, ids in ((self.weight_, feedback.ids), (self.called_, feedback.asked)):
+        shares = [
+            (ids, settled(self._terms(clients, ids), np.arange(len(ids))).weights if len(ids) else None)
+            for ids in (heard, feedback.asked)
+        ]
+        for memory, (ids, share) in zip((self.weight_, self.called_), shares, strict=True):
             memory.set(memory.ids.copy(), memory.values * self.fade)
-            if len(ids):
-                share = self._shares(feedback.clients, ids)
-                memory.add(ids, self.fade * share / share.sum())
+            if share is not None:
+                memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
+        if "update" in feedback.signals and len(heard):
+            self.length_.set(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
+
+    def _terms(self, clients: Clients, ids: Ids) -> Terms:
+        z = self._traits(clients, ids)
+        once_more = 2 * self.called_.get(ids) + self.zeal * self._dullness(ids)
+        return Terms(
+            vectors=z + self._debt(clients),
+            costs=self.drift * np.square(z).sum(axis=1) + self.own * once_more + self._emptiness(clients, ids),
+            spreads=self.own / self._trust(clients, ids),
+        )
+
+    def _debt(self, clients: Clients) -> np.ndarray:
+        """h."""
+        return np.asarray(self.weight_.values @ self._traits(clients, self.weight_.ids))
+
+    def _shortness(self, ids: Ids) -> np.ndarray:
+        """How long the last update was, a typical one being 1; longer ones count as typical, and so do unknown ones."""
+        lengths = self.length_.values
+        typical = float(np.median(lengths)) if self.even and len(lengths) else 0.0
+        return np.clip(self.length_.get(ids) / typical, _SHORTEST, 1.0) if typical > 0 else np.ones(len(ids))
 
     def _listen(self, feedback: Feedback) -> None:
         """Without label statistics: what the replies tell."""
@@ -156,7 +188,7 @@ class Lineup(Selector):
         told = next((name for name in alternatives if name in feedback.signals), alternatives[0])
         if told == "update":
             sketched = traits.sketches(feedback.signals["update"], _SKETCH)
-            apart = traits.from_updates(sketched, self._shares(feedback.clients, feedback.ids))
+            apart = traits.from_updates(sketched, self._trust(feedback.clients, feedback.ids))
             self.traits_ = with_rows(self.traits_, feedback.ids, apart, "lineup")
         else:
             self.loss_.set(feedback.ids, feedback.signals[told])
@@ -174,7 +206,7 @@ class Lineup(Selector):
         """z, one row for each client."""
         labels = self._labels(clients)
         if labels == "label_counts":
-            return traits.from_counts(clients.of("label_counts", ids), self._target(clients))
+            return traits.from_counts(clients.of("label_counts", ids), self._target(clients), self.presence)
         if labels == "label_gram":
             every = clients.derived("traits", lambda: self._from_gram(clients))
             return np.asarray(every[clients.index.rows(ids)])
@@ -194,18 +226,20 @@ class Lineup(Selector):
         sizes = clients.all("num_examples") if "num_examples" in clients else np.sqrt(np.diagonal(gram))
         return traits.from_gram(gram, sizes, self.classes_, self.target == "pooled")
 
-    def _shares(self, clients: Clients, ids: Ids) -> np.ndarray:
-        """a: a small client weighs by its samples, a large one as much as any other."""
+    def _trust(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """a: a small client is worth its samples, a large one as much as any other."""
         if "num_examples" not in clients:
             return np.ones(len(ids))
         n = clients.of("num_examples", ids)
         return np.asarray(np.maximum(self.own * n / (1 + self.own * n), 1e-6))
 
-    def _dullness(self, clients: Clients, ids: Ids) -> np.ndarray:
-        """0 for the client of the highest loss, 1 for the lowest, by ranks; only when losses are all there is."""
-        empty = _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else np.zeros(len(ids))
-        if not len(self.loss_.ids):
-            return empty
-        loss = draws.quantised(self.loss_.get(ids))
-        ranks = np.searchsorted(np.sort(loss), loss) / max(len(ids) - 1, 1)
-        return np.asarray(empty + 1 - ranks)
+    def _emptiness(self, clients: Clients, ids: Ids) -> np.ndarray | float:
+        return _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else 0.0
+
+    def _dullness(self, ids: Ids) -> np.ndarray:
+        """d: 0 for the client with most to tell, 1 for the least; who was never heard may have most."""
+        told = self.loss_ if len(self.loss_.ids) else self.length_
+        if not len(told.ids):
+            return np.zeros(len(ids))
+        much = draws.quantised(told.get(ids))
+        return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
