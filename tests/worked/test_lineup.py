@@ -50,34 +50,40 @@ def test_two_rounds_by_hand():
 
 
 def test_a_little_of_a_class_is_much_better_than_none():
-    # Two classes wanted alike, presence 1: p / (p + 1/2) is .9/1.4 and .1/.6, together .8095; shares .794 and .206.
-    z = from_counts(np.array([[9, 1], [7, 0], [4, 4], [0, 0]]), np.full(2, 0.5), 1.0)
+    # Three samples of each class do not count. Two classes wanted alike, presence 1: p / (p + 1/2) is .9/1.4 and .1/.6.
+    z = from_counts(np.array([[93, 13], [7, 3], [8, 8], [0, 0], [2, 2]]), np.full(2, 0.5), 1.0)
     assert z[0] == pytest.approx([0.9 / 1.4 / (0.9 / 1.4 + 0.1 / 0.6) - 0.5, 0.1 / 0.6 / (0.9 / 1.4 + 0.1 / 0.6) - 0.5])
-    # One class alone, the target itself and nobody stay what they are.
-    assert z[1:] == pytest.approx(np.array([[0.5, -0.5], [0.0, 0.0], [0.0, 0.0]]))
+    # One class alone, the target itself and nobody stay what they are; who has few samples in all keeps them.
+    assert z[1:] == pytest.approx(np.array([[0.5, -0.5], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))
     # The same for a target that is not uniform, and a class nobody wants counts as it is.
     target = np.array([0.75, 0.25, 0.0])
-    assert from_counts(np.array([[6, 2, 0], [0, 0, 5]]), target, 0.5) == pytest.approx(
+    assert from_counts(np.array([[63, 23, 0], [0, 0, 5]]), target, 0.5) == pytest.approx(
         np.array([[0.0, 0.0, 0.0], [-0.75, -0.25, 1.0]])
     )
 
 
-def test_who_sends_short_updates_weighs_more():
-    # Four alike; the last update of client 4 was a fifth as long as a typical one, that of client 1 three times.
-    clients = Clients([1, 2, 3, 4], label_counts=[[5, 5]] * 4)
-    lineup = started("lineup:zeal=0", clients, k=4)
-    before = chosen(lineup, clients, 1, 4)
-    assert before.weights == pytest.approx(np.full(4, 0.25))
-    lengths = {1: 3.0, 2: 1.0, 3: 1.0, 4: 0.2}
-    updates = np.array([[lengths[i], 0.0] for i in clients.ids.tolist()])
-    lineup.update(Feedback(1, clients.ids, {"update": updates}, clients))
-    after = chosen(lineup, clients, 2, 4)
-    assert after.scores["share"] == pytest.approx(np.full(4, 0.25))
-    weights = dict(zip(after.ids.tolist(), after.weights.tolist(), strict=True))
-    assert weights == pytest.approx({1: 1 / 8, 2: 1 / 8, 3: 1 / 8, 4: 5 / 8})
-    same = started("lineup:zeal=0,even=false", clients, k=4)
-    same.update(Feedback(1, clients.ids, {"update": updates}, clients))
-    assert chosen(same, clients, 2, 4).weights == pytest.approx(np.full(4, 0.25))
+def test_whose_updates_became_short_weighs_more():
+    clients = Clients([1, 2, 3, 4, 5], label_counts=[[5, 5]] * 5)
+
+    def heard(spec, *rounds):
+        lineup = started(spec, clients, k=5)
+        for index, lengths in enumerate(rounds, 1):
+            lineup.update(Feedback(index, clients.ids, {"update": np.array([lengths, np.zeros(5)]).T}, clients))
+        after = chosen(lineup, clients, 9, 5)
+        assert after.scores["share"] == pytest.approx(np.full(5, 0.2))
+        return [dict(zip(after.ids.tolist(), after.weights.tolist(), strict=True))[i] for i in clients.ids.tolist()]
+
+    even, first = [0.2] * 5, [3.0, 1.0, 1.0, 0.2, 2.0]
+    # Client 4 has always sent short ones, so that is how it trains; and when all shrink alike, nobody is short.
+    assert heard("lineup:zeal=0") == pytest.approx(even)
+    assert heard("lineup:zeal=0", first) == pytest.approx(even)
+    assert heard("lineup:zeal=0", first, [length / 2 for length in first]) == pytest.approx(even)
+    # Now client 5 sends a tenth of what it did, a fifth of the median 1, and 4 half of its own, a tenth of the median.
+    # 5: the milder of 1/10 and 1/5; 4: the milder of 1/2 and 1/10. Weights 1, 1, 1, 2, 5.
+    assert heard("lineup:zeal=0", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx([0.1, 0.1, 0.1, 0.2, 0.5])
+    assert heard("lineup:zeal=0,even=false", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx(even)
+    # Nobody moves any more.
+    assert heard("lineup:zeal=0", first, [0.0] * 5) == pytest.approx(even)
 
 
 def test_of_clients_alike_those_with_more_to_tell():

@@ -9,6 +9,7 @@ import numpy as np
 
 from callup.core.randomness import stream
 
+_SPARE = 3  # samples: noise of epsilon 1 is above that for one class in forty
 _TINY = 1e-10  # of the largest diagonal entry: what is left of an exact Gram matrix after its rank is used up
 
 
@@ -17,8 +18,13 @@ def from_counts(counts: np.ndarray, target: np.ndarray, presence: float = np.inf
 
     Evened out: a class counts in proportion to p / (p + presence u), u being its share in the target, so that having a
     little of it is much better than having none, and having a lot is little better than having enough. The target
-    itself stays as it is, and so do clients of a single class. Infinite presence: shares as they are.
+    itself stays as it is, and so do clients of a single class. Of each class `_SPARE` samples do not count, unless
+    nothing were left: nobody learns from so few, and counts with noise for privacy are so high where there is nothing.
+    Infinite presence: shares as they are.
     """
+    if np.isfinite(presence):
+        left = np.maximum(counts - _SPARE, 0)
+        counts = np.where(left.any(axis=1, keepdims=True), left, counts)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, total, out=np.tile(target, (len(counts), 1)), where=total > 0)
     if np.isfinite(presence):

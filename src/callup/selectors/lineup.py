@@ -25,6 +25,7 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
 _SHORTEST = 1e-6  # of a typical update
+_TINY = 1e-300
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
@@ -32,7 +33,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=2,
+    version=3,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -51,9 +52,9 @@ class Lineup(Selector):
                   + own sum w_i (2 m_i + zeal d_i) clients that were called a moment ago, or have little to tell
 
     Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
-    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client with
-    short updates, because it trains less or at a lower rate than others, weighs more in the average, so that its share
-    in the change is what it should be. docs/lineup.md derives J.
+    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client whose
+    updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
+    share in the change is what it should be. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
@@ -120,9 +121,10 @@ class Lineup(Selector):
         self.traits_ = no_rows()
         self.loss_ = PerClient(np.inf)
         self.length_ = PerClient(np.inf)  # of the last update
+        self.longest_ = PerClient(0.0)  # of all updates
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
-        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_):
+        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_, self.longest_):
             memory.forget(np.setdiff1d(memory.ids, clients.ids))
 
     def select(self, now: Round, k: int) -> Selection:
@@ -161,7 +163,9 @@ class Lineup(Selector):
                 memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
         if "update" in feedback.signals and len(heard):
-            self.length_.set(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
+            lengths = np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1)
+            self.length_.set(heard, lengths)
+            self.longest_.set(heard, np.maximum(lengths, self.longest_.get(heard)))
 
     def _terms(self, clients: Clients, ids: Ids) -> Terms:
         z = self._traits(clients, ids)
@@ -177,10 +181,17 @@ class Lineup(Selector):
         return np.asarray(self.weight_.values @ self._traits(clients, self.weight_.ids))
 
     def _shortness(self, ids: Ids) -> np.ndarray:
-        """How long the last update was, a typical one being 1; longer ones count as typical, and so do unknown ones."""
-        lengths = self.length_.values
-        typical = float(np.median(lengths)) if self.even and len(lengths) else 0.0
-        return np.clip(self.length_.get(ids) / typical, _SHORTEST, 1.0) if typical > 0 else np.ones(len(ids))
+        """How short the last update was: 1 if it was as long as others', or as near as others' to the client's longest.
+
+        Both, because lengths alone differ between clients that train alike.
+        """
+        known = self.length_.ids
+        if not self.even or not len(known):
+            return np.ones(len(ids))
+        against_others = _relative(self.length_.get(ids), self.length_.values)
+        decline = self.length_.values / np.maximum(self.longest_.get(known), _TINY)
+        own_decline = self.length_.get(ids) / np.maximum(self.longest_.get(ids), _TINY)
+        return np.asarray(np.clip(np.maximum(against_others, _relative(own_decline, decline)), _SHORTEST, 1.0))
 
     def _listen(self, feedback: Feedback) -> None:
         """Without label statistics: what the replies tell."""
@@ -243,3 +254,9 @@ class Lineup(Selector):
             return np.zeros(len(ids))
         much = draws.quantised(told.get(ids))
         return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
+
+
+def _relative(values: np.ndarray, everybody: np.ndarray) -> np.ndarray:
+    """To the median; all of them typical where that is 0."""
+    median = float(np.median(everybody))
+    return values / median if median > 0 else np.ones(len(values))
