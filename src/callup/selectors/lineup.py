@@ -97,7 +97,7 @@ class Lineup(Selector):
 
     @property
     def purse(self) -> float:
-        return 0.2  # of the places: one in five for a client that nobody can replace
+        return 0.35  # of the places: one in three for clients that nobody can replace
 
     @property
     def needs(self) -> Needs:
