@@ -46,7 +46,7 @@ PROMISED = {
     "fedcm-ucb": 0.4,
     "fedemd": 0.4,
     "fedemd-l2": 0.4,
-    "lineup": 0.5,
+    "lineup": 0.65,
     "power-of-choice": 0.55,
 }
 """Where it is not 30 %: caps of 2.5 and 2, and a tenth to 0.35 of the places beyond the cap."""
