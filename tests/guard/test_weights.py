@@ -28,9 +28,11 @@ def test_whatever_the_weights_nobody_is_above_and_the_others_stay():
         assert (after[below] == weights[below]).all()
 
 
-def test_a_choice_without_weights_is_left_alone():
+def test_a_choice_without_weights_is_left_alone_and_so_is_nobody():
     plain = Selection(np.array([3, 1]))
     assert evened(plain) is plain
+    nobody = Selection(np.empty(0, np.int64), weights=np.empty(0))
+    assert evened(nobody) is nobody
     heavy = evened(Selection(np.arange(10), weights=np.array([50.0, *[1.0] * 9])))
     assert heavy.ids.tolist() == list(range(10))
     assert heavy.weights[0] == pytest.approx(0.3 * heavy.weights.sum())

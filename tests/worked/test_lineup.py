@@ -40,8 +40,8 @@ def test_two_rounds_by_hand():
     assert first.notes["imbalance"] == pytest.approx(0.02 * t**2, rel=1e-2)
     lineup.update(Feedback(1, first.ids, {}, clients))
     # Faded by 1/2: m_4 = t / 2, m_3 = (1-t) / 2, so h = t/2 (.1, -.1) and calling 3 and 4 again costs about .05 more.
-    #   {1,2}: with s the share of 1, 2 (.05 t + s - 1/2)^2 + .03 + .2 (s^2 + (1-s)^2); s = 1/2 - .025 t / 1.2
-    #   by derivative: 4 (.05 t + s - 1/2) + .4 (2 s - 1) = 0, so s - 1/2 = -.2 t / 4.8.
+    #   {1,2}: with s the share of 1, 2 (.05 t + s - 1/2)^2 + .03 + .2 (s^2 + (1-s)^2), least where
+    #   4 (.05 t + s - 1/2) + .4 (2 s - 1) = 0, so s - 1/2 = -.2 t / 4.8.
     second = chosen(lineup, clients, 2, 2)
     assert set(second.ids.tolist()) == {1, 2}
     s = 0.5 - 0.2 * t / 4.8

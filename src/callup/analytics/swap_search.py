@@ -47,11 +47,6 @@ class Terms:
         spread = np.square(group.weights) @ self.spreads[group.rows]
         return float(mean @ mean + group.weights @ self.costs[group.rows] + spread)
 
-    def evenly(self, rows: np.ndarray) -> Group:
-        """Weights that would be best if clients differed in nothing but their spreads."""
-        shares = 1 / self.spreads[rows]
-        return Group(rows, shares / shares.sum())
-
 
 def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> Group:
     """A group that no exchange of one member improves; `luck`, from 0 to 1, decides between equals.
@@ -60,7 +55,7 @@ def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generat
     first overlooks and differs from round to round.
     """
     search = _Search(terms, luck, size)
-    starts = (search.grown(), terms.evenly(rng.permutation(len(luck))[:size]))
+    starts = (search.grown(), rng.permutation(len(luck))[:size])
     groups = [search.improved(start, rng) for start in starts]
     return min(groups, key=lambda group: round(terms.value(group) / search.grain))
 
@@ -121,17 +116,19 @@ class _Search:
         values[others.rows] = np.inf
         return weights, values
 
-    def grown(self) -> Group:
+    def grown(self) -> np.ndarray:
+        """Rows."""
         group = Group(np.empty(0, np.int64), np.empty(0))
         for place in range(self.size):
             weights, values = self.judged(group)
             best = int(values.argmin())
             group = group.joined(place, best, float(weights[best]))
-        return group
+        return group.rows
 
-    def improved(self, group: Group, rng: np.random.Generator) -> Group:
+    def improved(self, rows: np.ndarray, rng: np.random.Generator) -> Group:
+        group = settled(self.terms, rows)
         for _ in range(_SWEEPS):
-            group, changed = settled(self.terms, group.rows), False
+            changed = False
             for place in rng.permutation(self.size):
                 row, others = int(group.rows[place]), group.without(place)
                 weights, values = self.judged(others)
@@ -139,9 +136,10 @@ class _Search:
                 if values[best] < values[row] - 1:
                     row, changed = best, True
                 group = others.joined(place, row, float(weights[row]))
+            group = settled(self.terms, group.rows)
             if not changed:
                 break
-        return settled(self.terms, group.rows)
+        return group
 
 
 def most_needed_first(terms: Terms, group: Group) -> Group:

@@ -14,7 +14,7 @@ MOST = 3.0
 
 def evened(selection: Selection) -> Selection:
     """The same choice, in which no client has more than three times an equal share of the weight."""
-    if selection.weights is None:
+    if selection.weights is None or not len(selection.ids):
         return selection
     return replace(selection, weights=capped(np.asarray(selection.weights, np.float64), MOST / len(selection.ids)))
 

@@ -116,7 +116,8 @@ def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
         yield f"\nNot played yet: {'; '.join(ahead)}."
     for place in world.places:
         if tables[place.name]:
-            yield from _place(place, tables[place.name], board.out_before(place) or {})
+            gone = {n: w for n, w in (board.out_before(place) or {}).items() if not board.cup.method(n).reference}
+            yield from _place(place, tables[place.name], gone)
 
 
 def _place(place: Place, lines: Sequence[Line], gone: Mapping[str, str]) -> Iterator[str]:
