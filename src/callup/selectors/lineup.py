@@ -11,6 +11,7 @@ from callup.analytics import traits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
 from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
+from callup.analytics.update_lengths import shortness
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -24,8 +25,6 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
-_SHORTEST = 1e-6  # of a typical update
-_TINY = 1e-300
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
@@ -136,7 +135,7 @@ class Lineup(Selector):
         group = most_needed_first(terms, best)
         ids = ids[group.rows]
         z = self._traits(now.clients, ids)
-        weights = group.weights / self._shortness(ids)
+        weights = group.weights / (shortness(self.length_, self.longest_, ids) if self.even else 1.0)
         return Selection(
             ids,
             weights=weights / weights.sum(),
@@ -153,14 +152,10 @@ class Lineup(Selector):
         clients, heard = feedback.clients, feedback.ids
         if not self._labels(clients) and len(heard):
             self._listen(feedback)
-        shares = [
-            (ids, settled(self._terms(clients, ids), np.arange(len(ids))).weights if len(ids) else None)
-            for ids in (heard, feedback.asked)
-        ]
-        for memory, (ids, share) in zip((self.weight_, self.called_), shares, strict=True):
+        was_heard, was_asked = self._shares(clients, heard), self._shares(clients, feedback.asked)
+        for memory, ids, share in ((self.weight_, heard, was_heard), (self.called_, feedback.asked, was_asked)):
             memory.set(memory.ids.copy(), memory.values * self.fade)
-            if share is not None:
-                memory.add(ids, self.fade * share)
+            memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
         if "update" in feedback.signals and len(heard):
             lengths = np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1)
@@ -176,22 +171,13 @@ class Lineup(Selector):
             spreads=self.own / self._trust(clients, ids),
         )
 
+    def _shares(self, clients: Clients, ids: Ids) -> np.ndarray:
+        """w of these, as a group: worked out again, since not all of those chosen reply."""
+        return settled(self._terms(clients, ids), np.arange(len(ids))).weights if len(ids) else np.empty(0)
+
     def _debt(self, clients: Clients) -> np.ndarray:
         """h."""
         return np.asarray(self.weight_.values @ self._traits(clients, self.weight_.ids))
-
-    def _shortness(self, ids: Ids) -> np.ndarray:
-        """How short the last update was: 1 if it was as long as others', or as near as others' to the client's longest.
-
-        Both, because lengths alone differ between clients that train alike.
-        """
-        known = self.length_.ids
-        if not self.even or not len(known):
-            return np.ones(len(ids))
-        against_others = _relative(self.length_.get(ids), self.length_.values)
-        decline = self.length_.values / np.maximum(self.longest_.get(known), _TINY)
-        own_decline = self.length_.get(ids) / np.maximum(self.longest_.get(ids), _TINY)
-        return np.asarray(np.clip(np.maximum(against_others, _relative(own_decline, decline)), _SHORTEST, 1.0))
 
     def _listen(self, feedback: Feedback) -> None:
         """Without label statistics: what the replies tell."""
@@ -254,9 +240,3 @@ class Lineup(Selector):
             return np.zeros(len(ids))
         much = draws.quantised(told.get(ids))
         return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
-
-
-def _relative(values: np.ndarray, everybody: np.ndarray) -> np.ndarray:
-    """To the median; all of them typical where that is 0."""
-    median = float(np.median(everybody))
-    return values / median if median > 0 else np.ones(len(values))

@@ -1,0 +1,34 @@
+"""How long clients' last updates are, compared with others' and with their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.core.index import Ids
+from callup.core.per_client import PerClient
+
+_SHORTEST = 1e-6  # of a typical update
+_TINY = 1e-300
+
+
+def shortness(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:
+    """1 where the last update was as long as others', or as near as theirs to the client's longest; else below.
+
+    The milder of the two, because lengths alone differ between clients that train alike. Who was never heard is as
+    long as anybody.
+    """
+    if not len(last.ids):
+        return np.ones(len(ids))
+    against_others = _to_median(last.get(ids), last.values)
+    decline = _to_median(_decline(last, longest, ids), _decline(last, longest, last.ids))
+    return np.asarray(np.clip(np.maximum(against_others, decline), _SHORTEST, 1.0))
+
+
+def _decline(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:
+    return np.asarray(last.get(ids) / np.maximum(longest.get(ids), _TINY))
+
+
+def _to_median(values: np.ndarray, everybody: np.ndarray) -> np.ndarray:
+    """All of them typical where the median is 0."""
+    median = float(np.median(everybody))
+    return values / median if median > 0 else np.ones(len(values))
