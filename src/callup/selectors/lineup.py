@@ -45,10 +45,12 @@ class Lineup(Selector):
     share in the change of the model is w_i. What past rounds left undone is h, the sum of the groups' deviations
     sum w z, and m_i, the sum of the client's shares, both fading by `fade` a round:
 
-        J(S, w) =   |h + sum w_i z_i|^2            balance, of this round and the last ones together
-                  + drift sum w_i |z_i|^2          the skew of each member, which local training runs after
-                  + own sum w_i^2 / a_i            leaning on few clients or few samples; a_i = own n_i / (1 + own n_i)
-                  + own sum w_i (2 m_i + zeal d_i) clients that were called a moment ago, or have little to tell
+        J(S, w) =   |h + sum w_i z_i|^2             balance, with what is left of past rounds
+                  + drift sum w_i |z_i|^2           each member's skew, which training runs after
+                  + own sum w_i^2 / a_i             leaning on few clients or few samples
+                  + own sum w_i (2 m_i + zeal d_i)  clients called lately or with little to tell
+
+    where a_i = own n_i / (1 + own n_i).
 
     Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
     helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client whose
