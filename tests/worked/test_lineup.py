@@ -8,14 +8,15 @@ import pytest
 from callup import Clients, Feedback, Plan, Round, selector, stream
 from callup.analytics.swap_search import Group, Terms, best_group, most_needed_first, settled
 from callup.analytics.traits import from_counts, from_gram, pivoted_cholesky, sketches
+from callup.analytics.update_lengths import slowdown
 from callup.core.errors import InputError, MissingSignal, UsageError
 
 NOBODY = np.empty(0, np.int64)
 
 
-def started(spec, clients, classes=None, k=2, **settings):
+def started(spec, clients, classes=None, k=2, rounds=None, **settings):
     made = selector(spec, **settings)
-    made.start(clients, Plan(k=k, classes=classes), stream(0, "start"))
+    made.start(clients, Plan(k=k, classes=classes, rounds=rounds), stream(0, "start"))
     return made
 
 
@@ -84,6 +85,26 @@ def test_whose_updates_became_short_weighs_more():
     assert heard("lineup:zeal=0,even=false", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx(even)
     # Nobody moves any more.
     assert heard("lineup:zeal=0", first, [0.0] * 5) == pytest.approx(even)
+
+
+def test_a_client_that_slows_the_round_down_rests_until_the_last_two_fifths():
+    # Client 1 alone has class 0. Its update is a tenth of what it was, so with it a round of two goes 2/11 as far.
+    assert slowdown(np.array([0.1, 1.0]), 2) == pytest.approx([9 / 11, 0.0])
+    clients = Clients([1, 2, 3, 4], label_counts=[[100, 0], [0, 100], [0, 100], [0, 100]])
+
+    def calls_it(index, rounds, **settings):
+        lineup = started("lineup", clients, rounds=rounds, **settings)
+        for round_index, length in ((1, 1.0), (2, 0.1)):
+            updates = np.array([[length], [1.0], [1.0], [1.0]])
+            lineup.update(Feedback(round_index, clients.ids, {"update": updates}, clients))
+        return 1 in chosen(lineup, clients, index, 2).ids
+
+    # Without class 0 the group is off by |(-.5, .5)|^2 = .5: more than a fee of .1 x 9/11, less than one of 1 x 9/11.
+    assert calls_it(3, 10)
+    assert not calls_it(3, 10, rest=1.0)
+    assert [calls_it(index, 10, rest=1.0) for index in (6, 7)] == [False, True]
+    assert calls_it(3, None, rest=1.0)  # who knows when it ends
+    assert calls_it(3, 10, rest=1.0, even=False)  # it weighs no more, so it slows nobody down
 
 
 def test_of_clients_alike_those_with_more_to_tell():
@@ -221,7 +242,7 @@ def test_no_exchange_improves_the_group_and_small_cases_are_nearly_optimal():
     ratios = []
     for seed in range(20):
         rng = stream(seed, "search")
-        terms = Terms(rng.normal(size=(10, 3)), rng.uniform(0, 1, 10), rng.uniform(0.5, 1, 10))
+        terms = Terms(rng.normal(size=(10, 3)), *(rng.uniform(low, 1, 10) for low in (0, 0.5, 0)))
         group = best_group(terms, 4, rng.uniform(size=10), rng)
         mine = terms.value(group)
         assert len(set(group.rows.tolist())) == 4
@@ -240,7 +261,7 @@ def test_settled_weights_are_the_best_there_are():
     # Against weights tried at random, none of them below a quarter of an equal share.
     for seed in range(10):
         rng = stream(seed, "settled")
-        terms = Terms(rng.normal(size=(5, 3)), rng.uniform(0, 1, 5), rng.uniform(0.5, 1, 5))
+        terms = Terms(rng.normal(size=(5, 3)), *(rng.uniform(low, 1, 5) for low in (0, 0.5, 0)))
         ours = terms.value(settled(terms, np.arange(5)))
         tried = 0.05 + 0.75 * rng.dirichlet(np.ones(5), 4000)
         assert ours <= min(terms.value(Group(np.arange(5), weights)) for weights in tried) + 1e-9
@@ -248,10 +269,14 @@ def test_settled_weights_are_the_best_there_are():
 
 def test_the_most_needed_comes_first():
     # Without row 0 the mean is (-1, 0) long; without row 1 it is (1, 0); row 2 is at the origin and costs most itself.
-    terms = Terms(np.array([[2.0, 0], [-1.0, 0], [0.0, 0]]), np.array([0.0, 0.0, 0.5]), np.full(3, 1e-9))
+    vectors, costs = np.array([[2.0, 0], [-1.0, 0], [0.0, 0]]), np.array([0.0, 0.0, 0.5])
+    terms = Terms(vectors, costs, np.full(3, 1e-9), np.zeros(3))
     # J without 0: .25 + .25; without 1: 1 + .25; without 2: .25.
     group = Group(np.arange(3), np.full(3, 1 / 3))
     assert most_needed_first(terms, group).rows.tolist() == [1, 0, 2]
+    # A fee of 1 for having 1 at all: without it J is 1.25 still, without 0 it is 1.5.
+    dear = Terms(vectors, costs, np.full(3, 1e-9), np.array([0.0, 1.0, 0.0]))
+    assert most_needed_first(dear, group).rows.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -260,6 +285,7 @@ def test_the_most_needed_comes_first():
         ({"drift": -1.0}, "drift must not be negative"),
         ({"own": 0.0}, "own must be above 0"),
         ({"zeal": -1.0}, "zeal must not be negative"),
+        ({"rest": np.inf}, "rest must not be negative and must be finite"),
         ({"presence": 0.0}, "presence must be above 0"),
         ({"fade": 1.0}, "fade must be from 0 to below 1"),
         ({"prior": (1.0, -1.0)}, "prior must not be negative"),

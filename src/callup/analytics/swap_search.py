@@ -33,7 +33,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Terms:
-    """What each candidate brings: J(S, w) = |sum w x|^2 + sum w c + sum w^2 v, all sums over S."""
+    """What each candidate brings: J(S, w) = |sum w x|^2 + sum w c + sum w^2 v + sum f, all sums over S."""
 
     vectors: np.ndarray
     """x, one row for each candidate."""
@@ -41,11 +41,13 @@ class Terms:
     """c."""
     spreads: np.ndarray
     """v, above 0: what it costs to lean on one client."""
+    fees: np.ndarray
+    """f: what it costs to have the client at all, whatever it weighs."""
 
     def value(self, group: Group) -> float:
         mean = group.weights @ self.vectors[group.rows]
         spread = np.square(group.weights) @ self.spreads[group.rows]
-        return float(mean @ mean + group.weights @ self.costs[group.rows] + spread)
+        return float(mean @ mean + group.weights @ self.costs[group.rows] + spread + self.fees[group.rows].sum())
 
 
 def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> Group:
@@ -92,13 +94,17 @@ class _Search:
         self.terms, self.luck, self.size = terms, luck, size
         self.least = _LEAST / size
         self.squares = np.einsum("ij,ij->i", terms.vectors, terms.vectors)
-        self.grain = _GRAIN * max(1.0, float(np.abs(terms.costs).max()), float(self.squares.max()))
+        largest = max(np.abs(terms.costs).max(), np.abs(terms.fees).max(), self.squares.max())
+        self.grain = _GRAIN * max(1.0, float(largest))
 
     def weights_and_values(self, others: Group) -> tuple[np.ndarray, np.ndarray]:
-        """With each candidate in turn: its best weight t, and J of the others, weighing 1 - t, together with it."""
+        """With each candidate in turn: its best weight t, and J of the others, weighing 1 - t, together with it.
+
+        Without the others' fees, which are the same for every candidate.
+        """
         t = self.terms
         if not len(others.rows):
-            return np.ones(len(t.costs)), self.squares + t.costs + t.spreads
+            return np.ones(len(t.costs)), self.squares + t.costs + t.spreads + t.fees
         mean, weights = others.weights @ t.vectors[others.rows], others.weights
         cost, spread = weights @ t.costs[others.rows], np.square(weights) @ t.spreads[others.rows]
         length = mean @ mean
@@ -108,7 +114,7 @@ class _Search:
         best = (spread - slope - dearer / 2) / (bend + spread + t.spreads)
         own = np.clip(best, self.least, 1.0)
         values = length + own * (2 * slope + own * bend + dearer) + cost + (1 - own) ** 2 * spread + own**2 * t.spreads
-        return own, np.asarray(values)
+        return own, np.asarray(values + t.fees)
 
     def judged(self, others: Group) -> tuple[np.ndarray, np.ndarray]:
         weights, values = self.weights_and_values(others)

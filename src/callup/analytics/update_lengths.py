@@ -24,6 +24,14 @@ def shortness(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:
     return np.asarray(np.clip(np.maximum(against_others, decline), _SHORTEST, 1.0))
 
 
+def slowdown(shortness: np.ndarray, k: int) -> np.ndarray:
+    """How much of a round's way is lost by having the client in it.
+
+    With 1 / k of the weights, and raised by as much as its update is short, it leaves the others that much less.
+    """
+    return np.asarray(1 - 1 / (1 + (1 / shortness - 1) / k))
+
+
 def _decline(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:
     return np.asarray(last.get(ids) / np.maximum(longest.get(ids), _TINY))
 

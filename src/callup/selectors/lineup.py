@@ -11,7 +11,7 @@ from callup.analytics import traits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
 from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
-from callup.analytics.update_lengths import shortness
+from callup.analytics.update_lengths import shortness, slowdown
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -25,6 +25,7 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
+_SPARING = 0.6  # of the planned rounds; where their number is not known, nobody is spared
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
@@ -32,7 +33,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=3,
+    version=4,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -48,29 +49,33 @@ class Lineup(Selector):
         J(S, w) =   |h + sum w_i z_i|^2             balance, with what is left of past rounds
                   + drift sum w_i |z_i|^2           each member's skew, which training runs after
                   + own sum w_i^2 / a_i             leaning on few clients or few samples
-                  + own sum w_i (2 m_i + zeal d_i)  clients called lately or with little to tell
+                  + own sum (2 m_i + zeal d_i) / k  clients called lately or with little to tell
+                  + rest sum l_i                    clients that slow the round down
 
     where a_i = own n_i / (1 + own n_i).
 
     Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
     helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client whose
     updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
-    share in the change is what it should be. docs/lineup.md derives J.
+    share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
+    last two fifths of the planned rounds. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
-    much it counts that a client has something to tell, relative to own. presence: the share of a class, relative to the
-    target's, at which it counts half; inf takes label shares as they are. even: whether short updates weigh more.
-    target: uniform, or pooled, the shares of all clients together. prior: a target of your own, one number for each
-    class. basis: what clients are known by; auto takes label counts, else their inner products, else updates, else
-    losses. From inner products presence has no part. From updates, z is how far a client's last one lay from its
-    group's mean. From losses there is no z, and d goes by the loss. candidates: how many clients the search looks at.
+    much it counts that a client has something to tell, relative to own. rest: how much it costs to lose a round.
+    presence: the share of a class, relative to the target's, at which it counts half; inf takes label shares as they
+    are. even: whether short updates weigh more. target: uniform, or pooled, the shares of all clients together. prior:
+    a target of your own, one number for each class. basis: what clients are known by; auto takes label counts, else
+    their inner products, else updates, else losses. From inner products presence has no part. From updates, z is how
+    far a client's last one lay from its group's mean. From losses there is no z, and d goes by the loss. candidates:
+    how many clients the search looks at.
     """
 
     drift: float = 0.06
     own: float = 0.03
     fade: float = 0.5
     zeal: float = 0.5
+    rest: float = 0.1
     presence: float = 0.5
     even: bool = True
     target: Literal["uniform", "pooled"] = "uniform"
@@ -79,7 +84,7 @@ class Lineup(Selector):
     candidates: int = 4000
 
     def __post_init__(self) -> None:
-        for name in ("drift", "own", "zeal"):
+        for name in ("drift", "own", "zeal", "rest"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"lineup: {name} must not be negative and must be finite, got {getattr(self, name):g}")
         if self.own == 0:
@@ -109,6 +114,7 @@ class Lineup(Selector):
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         self.classes_: int = plan.classes or 0
+        self.sparing_ = _SPARING * (plan.rounds or 0)
         if self._labels(clients) == "label_gram" and not self.classes_:
             raise InputError("lineup: label_gram alone does not tell the number of classes; set classes in the plan")
         if self._labels(clients) == "label_gram" and self.prior:
@@ -132,7 +138,7 @@ class Lineup(Selector):
         if not len(now.available):
             return Selection(now.available)
         ids = candidate_pool(now.available, self.candidates, k, now.rng)
-        terms = self._terms(now.clients, ids)
+        terms = self._terms(now.clients, ids, self._fees(now, ids, k))
         best = best_group(terms, min(k, len(ids)), client_uniforms(now.rng, ids), now.rng)
         group = most_needed_first(terms, best)
         ids = ids[group.rows]
@@ -164,18 +170,26 @@ class Lineup(Selector):
             self.length_.set(heard, lengths)
             self.longest_.set(heard, np.maximum(lengths, self.longest_.get(heard)))
 
-    def _terms(self, clients: Clients, ids: Ids) -> Terms:
+    def _terms(self, clients: Clients, ids: Ids, fees: np.ndarray) -> Terms:
         z = self._traits(clients, ids)
-        once_more = 2 * self.called_.get(ids) + self.zeal * self._dullness(ids)
         return Terms(
             vectors=z + self._debt(clients),
-            costs=self.drift * np.square(z).sum(axis=1) + self.own * once_more + self._emptiness(clients, ids),
+            costs=self.drift * np.square(z).sum(axis=1) + self._emptiness(clients, ids),
             spreads=self.own / self._trust(clients, ids),
+            fees=fees,
         )
+
+    def _fees(self, now: Round, ids: Ids, k: int) -> np.ndarray:
+        """What decides who comes, not how much they weigh."""
+        fees = self.own / k * (2 * self.called_.get(ids) + self.zeal * self._dullness(ids))
+        if self.even and now.index <= self.sparing_:
+            fees = fees + self.rest * slowdown(shortness(self.length_, self.longest_, ids), k)
+        return np.asarray(fees)
 
     def _shares(self, clients: Clients, ids: Ids) -> np.ndarray:
         """w of these, as a group: worked out again, since not all of those chosen reply."""
-        return settled(self._terms(clients, ids), np.arange(len(ids))).weights if len(ids) else np.empty(0)
+        terms = self._terms(clients, ids, np.zeros(len(ids)))
+        return settled(terms, np.arange(len(ids))).weights if len(ids) else np.empty(0)
 
     def _debt(self, clients: Clients) -> np.ndarray:
         """h."""
