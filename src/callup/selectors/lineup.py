@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from callup.analytics import traits
+from callup.analytics.label_traits import LabelTraits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
 from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
@@ -15,7 +16,7 @@ from callup.analytics.update_lengths import shortness, slowdown
 from callup.core import draws
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
-from callup.core.errors import InputError, UsageError
+from callup.core.errors import UsageError
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 from callup.core.randomness import client_uniforms
@@ -115,14 +116,8 @@ class Lineup(Selector):
         super().start(clients, plan, rng)
         self.classes_: int = plan.classes or 0
         self.sparing_ = _SPARING * (plan.rounds or 0)
-        if self._labels(clients) == "label_gram" and not self.classes_:
-            raise InputError("lineup: label_gram alone does not tell the number of classes; set classes in the plan")
-        if self._labels(clients) == "label_gram" and self.prior:
-            raise InputError("lineup: label_gram does not tell one class from another; leave prior out")
-        if self.prior and "label_counts" in clients and len(self.prior) != clients.all("label_counts").shape[1]:
-            raise InputError(
-                f"lineup: prior has {len(self.prior)} numbers for {clients.all('label_counts').shape[1]} classes"
-            )
+        if self.basis == "auto":
+            self._label_traits.check(clients, "lineup")
         self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
         self.called_ = PerClient(0.0)  # m: the same, of everyone asked
         self.traits_ = no_rows()
@@ -208,36 +203,20 @@ class Lineup(Selector):
 
     def _labels(self, clients: Clients) -> str | None:
         """Which label statistics there are, if they may be used."""
-        if self.basis != "auto":
-            return None
-        return next((name for name in ("label_counts", "label_gram") if name in clients), None)
+        return LabelTraits.source(clients) if self.basis == "auto" else None
+
+    @property
+    def _label_traits(self) -> LabelTraits:
+        return LabelTraits(self.target, self.prior, self.presence, self.classes_)
 
     def _basis(self, clients: Clients) -> str:
         return self._labels(clients) or ("update" if len(self.traits_.ids) else "loss")
 
     def _traits(self, clients: Clients, ids: Ids) -> np.ndarray:
         """z, one row for each client."""
-        labels = self._labels(clients)
-        if labels == "label_counts":
-            return traits.from_counts(clients.of("label_counts", ids), self._target(clients), self.presence)
-        if labels == "label_gram":
-            every = clients.derived("traits", lambda: self._from_gram(clients))
-            return np.asarray(every[clients.index.rows(ids)])
+        if self._labels(clients):
+            return self._label_traits.of(clients, ids)
         return np.asarray(self.traits_.get(ids), np.float64)
-
-    def _target(self, clients: Clients) -> np.ndarray:
-        if self.prior:
-            return np.array(self.prior) / sum(self.prior)
-        classes = clients.all("label_counts").shape[1]
-        if self.target == "uniform":
-            return np.full(classes, 1 / classes)
-        pooled = clients.derived("pooled labels", lambda: clients.all("label_counts").sum(axis=0))
-        return np.asarray(pooled / pooled.sum() if pooled.any() else np.full(classes, 1 / classes))
-
-    def _from_gram(self, clients: Clients) -> np.ndarray:
-        gram = clients.all("label_gram")
-        sizes = clients.all("num_examples") if "num_examples" in clients else np.sqrt(np.diagonal(gram))
-        return traits.from_gram(gram, sizes, self.classes_, self.target == "pooled")
 
     def _trust(self, clients: Clients, ids: Ids) -> np.ndarray:
         """a: a small client is worth its samples, a large one as much as any other."""
