@@ -117,6 +117,22 @@ def test_of_clients_alike_those_with_more_to_tell():
     assert set(chosen(lineup, clients, 3, 2).ids.tolist()) == {3, 4}
 
 
+def test_length_tells_nothing_where_updates_grow():
+    clients = Clients([1, 2, 3, 4], label_counts=[[5, 5]] * 4)
+    lineup = started("lineup", clients)
+    first = np.array([[4.0], [3.0], [2.0], [1.0]])
+    lineup.update(Feedback(1, clients.ids, {"update": first}, clients))
+    assert (lineup.shorter_, lineup.longer_) == (0.0, 0.0)
+    # Two became shorter and two longer: still something to tell, and 1 and 2 are the longest.
+    lineup.update(Feedback(2, clients.ids, {"update": first * [[0.9], [0.9], [1.1], [1.1]]}, clients))
+    assert (lineup.shorter_, lineup.longer_) == (2.0, 2.0)
+    assert set(chosen(lineup, clients, 3, 2).ids.tolist()) == {1, 2}
+    # Now all four longer: 1.8 shorter against 5.8 longer, so anybody may come.
+    lineup.update(Feedback(3, clients.ids, {"update": first * 2}, clients))
+    assert (lineup.shorter_, lineup.longer_) == pytest.approx((1.8, 5.8))
+    assert len({tuple(sorted(chosen(lineup, clients, index, 2).ids.tolist())) for index in range(4, 30)}) == 6
+
+
 def test_whoever_was_asked_in_vain_counts_as_called_but_not_as_heard():
     clients = Clients([1, 2, 3, 4], label_counts=[[100, 0], [0, 100], [53, 53], [63, 43]])
     lineup = started("lineup", clients)

@@ -26,6 +26,8 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
+_LATELY = 0.9  # of what was counted is left a round later
+_GROWING = 2.0  # updates became longer so many times as often as shorter
 _SPARING = 0.6  # of the planned rounds; where their number is not known, nobody is spared
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
@@ -34,7 +36,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=4,
+    version=5,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -56,7 +58,8 @@ class Lineup(Selector):
     where a_i = own n_i / (1 + own n_i).
 
     Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
-    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks. A client whose
+    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks; where updates
+    grow longer as training goes on, their length does not tell how much is left to learn, and d is 0. A client whose
     updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
     share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
     last two fifths of the planned rounds. docs/lineup.md derives J.
@@ -124,6 +127,7 @@ class Lineup(Selector):
         self.loss_ = PerClient(np.inf)
         self.length_ = PerClient(np.inf)  # of the last update
         self.longest_ = PerClient(0.0)  # of all updates
+        self.shorter_, self.longer_ = 0.0, 0.0  # updates than the same client's before, lately
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
         for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_, self.longest_):
@@ -161,9 +165,7 @@ class Lineup(Selector):
             memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
         if "update" in feedback.signals and len(heard):
-            lengths = np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1)
-            self.length_.set(heard, lengths)
-            self.longest_.set(heard, np.maximum(lengths, self.longest_.get(heard)))
+            self._measure(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
 
     def _terms(self, clients: Clients, ids: Ids, fees: np.ndarray) -> Terms:
         z = self._traits(clients, ids)
@@ -201,6 +203,13 @@ class Lineup(Selector):
         else:
             self.loss_.set(feedback.ids, feedback.signals[told])
 
+    def _measure(self, heard: Ids, lengths: np.ndarray) -> None:
+        before = self.length_.get(heard)
+        self.shorter_ = _LATELY * self.shorter_ + float((lengths < before)[np.isfinite(before)].sum())
+        self.longer_ = _LATELY * self.longer_ + float((lengths > before).sum())
+        self.length_.set(heard, lengths)
+        self.longest_.set(heard, np.maximum(lengths, self.longest_.get(heard)))
+
     def _labels(self, clients: Clients) -> str | None:
         """Which label statistics there are, if they may be used."""
         return LabelTraits.source(clients) if self.basis == "auto" else None
@@ -231,7 +240,7 @@ class Lineup(Selector):
     def _dullness(self, ids: Ids) -> np.ndarray:
         """d: 0 for the client with most to tell, 1 for the least; who was never heard may have most."""
         told = self.loss_ if len(self.loss_.ids) else self.length_
-        if not len(told.ids):
+        if not len(told.ids) or (told is self.length_ and self.longer_ > _GROWING * self.shorter_):
             return np.zeros(len(ids))
         much = draws.quantised(told.get(ids))
         return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
