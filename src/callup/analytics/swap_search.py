@@ -51,7 +51,7 @@ class Terms:
 
 
 def best_group(terms: Terms, size: int, luck: np.ndarray, rng: np.random.Generator) -> Group:
-    """A group that no exchange of one member improves; `luck`, from 0 to 1, decides between equals.
+    """A group that a sweep of exchanges does not improve; `luck`, from 0 to 1, decides between equals.
 
     The better of two: one grown by always adding whoever suits best, and one begun at random, which finds what the
     first overlooks and differs from round to round.
@@ -132,19 +132,28 @@ class _Search:
         return group.rows
 
     def improved(self, rows: np.ndarray, rng: np.random.Generator) -> Group:
+        """After sweeps of exchanges, until one brings nothing.
+
+        A newcomer's weight comes out of the others', which may fall below the least until weights are settled: so an
+        exchange that seemed to help may not have.
+        """
         group = settled(self.terms, rows)
         for _ in range(_SWEEPS):
-            changed = False
-            for place in rng.permutation(self.size):
-                row, others = int(group.rows[place]), group.without(place)
-                weights, values = self.judged(others)
-                best = int(values.argmin())
-                if values[best] < values[row] - 1:
-                    row, changed = best, True
-                group = others.joined(place, row, float(weights[row]))
-            group = settled(self.terms, group.rows)
-            if not changed:
+            swept = settled(self.terms, self.swept(group, rng.permutation(self.size)).rows)
+            if self.terms.value(swept) >= self.terms.value(group) - self.grain:
                 break
+            group = swept
+        return group
+
+    def swept(self, group: Group, places: np.ndarray) -> Group:
+        """Each member in turn exchanged for whoever suits best."""
+        for place in places:
+            row, others = int(group.rows[place]), group.without(place)
+            weights, values = self.judged(others)
+            best = int(values.argmin())
+            if values[best] < values[row] - 1:
+                row = best
+            group = others.joined(place, row, float(weights[row]))
         return group
 
 

@@ -36,7 +36,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=5,
+    version=6,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -57,8 +57,8 @@ class Lineup(Selector):
 
     where a_i = own n_i / (1 + own n_i).
 
-    Group and shares are found together, by exchanging members, of a greedy group and of a random one, until no exchange
-    helps. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks; where updates
+    Group and shares are found together, by exchanging members, of a greedy group and of a random one, until that brings
+    nothing. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks; where updates
     grow longer as training goes on, their length does not tell how much is left to learn, and d is 0. A client whose
     updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
     share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
@@ -157,10 +157,12 @@ class Lineup(Selector):
 
     def update(self, feedback: Feedback) -> None:
         clients, heard = feedback.clients, feedback.ids
+        asked = feedback.asked if feedback.failed else heard
         if not self._labels(clients) and len(heard):
             self._listen(feedback)
-        was_heard, was_asked = self._shares(clients, heard), self._shares(clients, feedback.asked)
-        for memory, ids, share in ((self.weight_, heard, was_heard), (self.called_, feedback.asked, was_asked)):
+        was_heard = self._shares(clients, heard)
+        was_asked = self._shares(clients, asked) if feedback.failed else was_heard
+        for memory, ids, share in ((self.weight_, heard, was_heard), (self.called_, asked, was_asked)):
             memory.set(memory.ids.copy(), memory.values * self.fade)
             memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
