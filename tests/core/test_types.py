@@ -74,6 +74,7 @@ def test_a_selection_takes_whole_ids_of_any_kind() -> None:
         ({"ids": [4, 7], "weights": [1.0]}, "weights has shape (1,) for 2 selected clients"),
         ({"ids": [4, 7], "weights": [1.0, 0.0]}, "weights must be positive and finite"),
         ({"ids": [4, 7], "weights": [1.0, np.nan]}, "weights must be positive and finite"),
+        ({"ids": [4, 7], "whole": True}, "a selection without weights has no parts of a whole"),
         ({"ids": [4, 7], "scores": {"loss": [1.0, 2.0, 3.0]}}, "loss has shape (3,) for 2 selected clients"),
     ],
 )
@@ -81,6 +82,21 @@ def test_a_selection_that_breaks_the_contract_is_refused(given: dict[str, Any], 
     with pytest.raises(ContractError) as caught:
         Selection(**given)
     assert sentence in str(caught.value)
+
+
+def test_a_missing_part_of_a_whole_shortens_the_step() -> None:
+    parts = Selection([7, 4, 9, 1], weights=[0.4, 0.3, 0.2, 0.1], whole=True)
+    assert parts.weights_of(np.array([1, 7])).tolist() == [0.1, 0.4]
+    assert parts.step(np.array([1, 4, 7, 9]), 4) == 1.0
+    assert parts.step(np.array([1, 4, 9]), 4) == pytest.approx(0.6)
+    assert parts.step(np.array([1, 4, 9]), 8) == pytest.approx(0.6)  # no more were there to ask
+    assert parts.step(np.array([], np.int64), 4) == 0.0
+    # Four were asked so that three reply: three are enough, and of two the parts count by thirds.
+    assert parts.step(np.array([1, 4, 9]), 3) == 1.0
+    assert parts.step(np.array([4, 9]), 3) == pytest.approx(0.5 * 4 / 3)
+    assert parts.step(np.array([4, 7]), 2) == 1.0
+    assert Selection([7, 4], weights=[3.0, 1.0]).step(np.array([4]), 2) == 1.0
+    assert Selection([7, 4]).step(np.array([4]), 2) == 1.0
 
 
 def feedback(**changes: Any) -> Feedback:

@@ -88,6 +88,21 @@ def test_lost_replies_are_named_and_the_round_goes_on() -> None:
         assert sorted([*record.used, *map(int, record.failed)]) == sorted(record.asked)
 
 
+def test_the_part_of_a_lost_reply_stays_with_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(settings(**{**SMALL, "selector": "lineup"}))
+    monkeypatch.setattr(engine.world, "silent", lambda ids, index, occasion: ids == ids.max())
+    averages = []
+    combine = engine.average.combine
+    monkeypatch.setattr(engine.average, "combine", lambda *given: averages.append(combine(*given)) or averages[-1])
+    before = engine.model.copy()
+    record = engine.play(1)
+    assert engine.turn is not None
+    parts = dict(zip(record.asked, np.asarray(engine.turn.selection.weights), strict=True))
+    heard = sum(parts[i] for i in record.used)
+    assert len(record.used) == 3
+    np.testing.assert_allclose(engine.model, before + heard * (averages[0] - before), atol=1e-6)
+
+
 def test_a_round_without_any_reply_leaves_the_model_and_tells_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(settings(**{**SMALL, "selector": "fedacs"}))
     monkeypatch.setattr(engine.world, "silent", lambda ids, index, occasion: np.ones(len(ids), bool))

@@ -207,6 +207,29 @@ def test_weights_of_unbiased_schemes_reach_the_average() -> None:
     np.testing.assert_allclose(result.arrays["bias"].numpy(), bias, atol=1e-6)
 
 
+def test_the_part_of_a_lost_reply_stays_with_the_model() -> None:
+    """Lineup's weights are parts of a whole: client 3 fails, and its part is not taken over by others."""
+
+    def failing(message: Message, context: Context, call_next: Callable[[Message, Context], Message]) -> Message:
+        if message.metadata.message_type == "train" and flower_app.who(context) == 3:
+            raise RuntimeError("out of memory")
+        return call_next(message, context)
+
+    grid = LocalGrid(flower_app.answering_app(failing), NODES)
+    selecting = Selecting(FedAvg(fraction_evaluate=0.0), "lineup", k=NODES)
+    with server_task():
+        result = selecting.start(grid, flower_app.model(), num_rounds=1)
+    called = selecting._called
+    assert called is not None and called.selection.weights is not None
+    assert list(called.failed) == [3]
+    bias = sum(
+        part * -0.5 * flower_app.gradient(flower_app.model(), int(c))[-flower_app.CLASSES :]
+        for part, c in zip(called.selection.weights, called.selection.ids, strict=True)
+        if c != 3
+    )
+    np.testing.assert_allclose(result.arrays["bias"].numpy(), bias, atol=1e-6)
+
+
 def test_a_model_of_one_number() -> None:
     app = ClientApp()
 

@@ -1,4 +1,4 @@
-"""What all averages share: local models added up in float64 by normalised weights."""
+"""What all averages share: local models added up in float64 by normalised weights, and the way to the result."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def blended(model: np.ndarray, replies: Replies, weights: np.ndarray) -> np.ndar
     for weight, local in zip(weights / total, replies.models, strict=True):
         out += np.multiply(weight, local, dtype=np.float64)
     return out.astype(np.float32)
+
+
+def moved(model: np.ndarray, average: np.ndarray, step: float) -> np.ndarray:
+    """The model on its way to the average, float32: there for a step of 1, where it was for 0."""
+    if step == 1:
+        return average
+    return np.asarray(model + step * (average.astype(np.float64) - model), np.float32)

@@ -76,6 +76,8 @@ class Selection:
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Parts of each chosen client's score, aligned with `ids`; NaN where a client kept silent when it was probed."""
     notes: Mapping[str, float] = field(default_factory=dict)
+    whole: bool = False
+    """Weights are parts of one whole: what a client that does not reply would have changed stays as it was."""
 
     def __post_init__(self) -> None:
         ids = np.asarray(self.ids)
@@ -94,6 +96,25 @@ class Selection:
                 raise ContractError(f"{name} has shape {np.shape(part)} for {len(ids)} selected clients")
         if self.weights is not None and not (np.isfinite(self.weights) & (np.asarray(self.weights) > 0)).all():
             raise ContractError(f"weights must be positive and finite, got {np.asarray(self.weights)}")
+        if self.whole and self.weights is None:
+            raise ContractError("a selection without weights has no parts of a whole; leave whole out")
+
+    def weights_of(self, ids: Ids) -> np.ndarray | None:
+        """Aggregation weights of these clients, where there are any."""
+        if self.weights is None:
+            return None
+        order = np.argsort(self.ids)
+        return np.asarray(self.weights)[order[np.searchsorted(self.ids, ids, sorter=order)]]
+
+    def step(self, replied: Ids, needed: int) -> float:
+        """How far the model goes towards the average of these: all the way, unless parts of a whole are missing.
+
+        More may have been asked than are needed; parts count as if those needed were all.
+        """
+        weights, needed = self.weights_of(replied), min(needed, len(self.ids))
+        if weights is None or not self.whole or len(replied) >= needed:
+            return 1.0
+        return min(1.0, float(weights.sum() / np.sum(np.asarray(self.weights))) * len(self.ids) / needed)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 from flwr.app import ArrayRecord, MetricRecord
 from flwr.common import log
 
+from callup.aggregation.blend import moved
 from callup.core.randomness import stream
 from callup.core.types import Feedback
 from callup.flower.called import NO_REPLY, Called, as_replies
-from callup.flower.judging import weights_of
 from callup.flower.models import flat, shaped
 from callup.flower.replies import GoodReply
 from callup.flower.session import Session
@@ -96,7 +96,7 @@ def _learned(session: Session, called: Called, used: list[GoodReply], story: Sto
     )
     kept = [reply for reply, counts in zip(used, keep, strict=True) if counts]
     # All that is learned from was read before this: some strategies change the replies or use them up.
-    arrays, metrics = _averaged(session, called, kept, story.index)
+    arrays, metrics = _averaged(session, called, kept, story.index, called.selection.step(replies.ids, called.needed))
     if session.judge.needs_models:
         session.judge.learn(replies, keep, called.vector if arrays is None else flat(arrays))
     session.selector.update(feedback)
@@ -114,10 +114,10 @@ def _learned(session: Session, called: Called, used: list[GoodReply], story: Sto
     return arrays, metrics
 
 
-def _averaged(session: Session, called: Called, kept: list[GoodReply], index: int) -> Averaged:
+def _averaged(session: Session, called: Called, kept: list[GoodReply], index: int, step: float) -> Averaged:
     if not kept:
         return None, None
-    weights = weights_of(called.selection, np.array([reply.client for reply in kept], np.int64))
+    weights = called.selection.weights_of(np.array([reply.client for reply in kept], np.int64))
     if weights is not None:
         for reply, weight in zip(kept, weights, strict=True):
             content = called.messages[reply.client].content
@@ -126,6 +126,8 @@ def _averaged(session: Session, called: Called, kept: list[GoodReply], index: in
     if session.judge.average is not None and arrays is not None:
         model = session.judge.combined(as_replies(kept, called.vector), called.selection, called.everything)
         arrays = shaped(model, called.start)
+    if arrays is not None and step < 1 and len(called.vector):  # trees have no way between two models
+        arrays = shaped(moved(called.vector, flat(arrays), step), called.start)
     if arrays is not None and not all(_finite(array.numpy()) for array in arrays.values()):
         log(WARNING, "callup: the average of round %d is not finite; the model stays as it was", index)
         return None, metrics

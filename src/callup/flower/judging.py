@@ -108,7 +108,7 @@ class Judge:
 
     def combined(self, replies: Replies, selection: Selection, clients: Clients) -> np.ndarray:
         """The next model by the average chosen, or the mean weighted by size."""
-        weights = weights_of(selection, replies.ids)
+        weights = selection.weights_of(replies.ids)
         if self.average is None:
             return blended(replies.start, replies, replies.num_examples if weights is None else weights)
         return self.average.combine(replies.start, replies, _sized(clients, replies), weights)
@@ -132,14 +132,6 @@ def check_options(asks: Iterable[Ask]) -> None:
     for ask in asks:
         if ask.signal.name == "contribution":
             measure_of(ask)
-
-
-def weights_of(selection: Selection, ids: np.ndarray) -> np.ndarray | None:
-    """The selector's aggregation weights, where it gave any, for these clients."""
-    if selection.weights is None:
-        return None
-    order = np.argsort(selection.ids)
-    return np.asarray(selection.weights)[order[np.searchsorted(selection.ids, ids, sorter=order)]]
 
 
 def _sized(clients: Clients, replies: Replies) -> Clients:

@@ -36,7 +36,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=6,
+    version=7,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -146,6 +146,7 @@ class Lineup(Selector):
         return Selection(
             ids,
             weights=weights / weights.sum(),
+            whole=True,
             scores={"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights},
             notes={
                 "objective": terms.value(group),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from callup.aggregation.blend import moved
 from callup.aggregation.contribution import server_signals
 from callup.aggregation.workbench import ModelBench
 from callup.analytics.overcommit import cautious_dropout, smallest_ask
@@ -126,7 +127,7 @@ class Engine:
         used = np.full(len(replies.ids), not abandoned)
         if self.filter is not None and used.any():
             used = kept(self.filter, replies, bench)
-        self._average(replies, used, selection, index)
+        self._average(replies, used, selection, index, selection.step(replies.ids, needed))
         crash.point("after-average")
         signals = {name: self.watch.heard(name, replies.ids, value) for name, value in replies.signals.items()}
         signals |= self._server_signals(replies, used, bench, index)
@@ -177,10 +178,11 @@ class Engine:
                 self.selector.roster(now, stream(self.settings.seed, "roster", index))
                 self.watch.roster(now.ids)
 
-    def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int) -> None:
+    def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int, step: float) -> None:
         if used.any():
-            weights = _weights_of(selection, replies.ids[used])
-            self.model = self.average.combine(self.model, replies.only(used), self.world.clients, weights)
+            weights = selection.weights_of(replies.ids[used])
+            average = self.average.combine(self.model, replies.only(used), self.world.clients, weights)
+            self.model = moved(self.model, average, step)
         if not np.isfinite(self.model).all():
             raise CallupError(f"the averaged model is not finite after round {index}; lower local.rate")
         if self.filter is not None and used.any():
@@ -189,7 +191,7 @@ class Engine:
     def _bench(self, replies: Replies, selection: Selection) -> ModelBench:
         def combine(rows: np.ndarray) -> np.ndarray:
             mask = np.isin(np.arange(len(replies.ids)), rows)
-            weights = _weights_of(selection, replies.ids[mask])
+            weights = selection.weights_of(replies.ids[mask])
             return self.average.combine(replies.start, replies.only(mask), self.world.clients, weights)
 
         held_out = self.world.validation
@@ -231,11 +233,3 @@ def simulate(selector: str | Selector = "random", listener: Listener | None = No
         return engine.run(listener)
     finally:
         engine.close()
-
-
-def _weights_of(selection: Selection, ids: Ids) -> np.ndarray | None:
-    """The selector's aggregation weights, where it gave any, for these clients."""
-    if selection.weights is None:
-        return None
-    order = np.argsort(selection.ids)
-    return np.asarray(selection.weights)[order[np.searchsorted(selection.ids, ids, sorter=order)]]
