@@ -77,12 +77,20 @@ def test_few_seeds_leave_a_place_open_but_who_was_cut_is_behind(case):
     for name, value in (("random", 0.7), ("a", 0.8), ("b", 0.79), ("c", 0.6)):
         seeds(played, name, [value] * 2)
     assert {name: line.standing for name, line in by_name(played).items()} == {
-        "a": "best",
+        "a": "open",
         "b": "open",
         "random": "open",
         "c": "behind",
     }
     assert by_name(played)["c"].out == pytest.approx(0.2)
+    # Random alone has all seeds: that does not make it the best, nor the one to beat.
+    seeds(played, "random", [0.7] * 5)
+    assert by_name(played)["random"].standing == "open"
+    place = played.board.places[0]
+    assert duel(played.board, place, "a", standings(played.board, place)) is None
+    seeds(played, "a", [0.8] * 5)
+    seeds(played, "b", [0.79] * 5)
+    assert by_name(played)["a"].standing == "best"
 
 
 def test_references_are_shown_without_rank(case):
@@ -149,7 +157,7 @@ def test_the_count_over_places(case):
 
 def test_the_rival_is_chosen_by_validation_accuracy(case):
     played = case.played(case.cup("random", "a", "b", "c", champion="a"))
-    for seed in range(3):
+    for seed in range(5):
         played.put("random", seed, 0.5)
         played.put("a", seed, 0, 0.8, curve=curve(3, 0.85))
         played.put("b", seed, 0, 0.8, curve=curve(6, 0.80))

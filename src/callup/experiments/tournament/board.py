@@ -108,6 +108,12 @@ class Board:
         margin = place.world.margin
         return {name: sum(gaps) / len(gaps) for name, gaps in behind.items() if min(gaps) > margin}
 
+    def finished(self, place: Place) -> bool:
+        """Everybody who plays on there has all seeds."""
+        out = self.clearly_out(place)
+        staying = [m for m in self.playing(place) or [] if out is not None and m.name not in out and not m.reference]
+        return bool(staying) and all(len(self.done(place, method)) == self.cup.seeds for method in staying)
+
     def wanted(self, world: World | None = None) -> list[Cell]:
         """Every cell that is known to be part of the cup by now, or of one world of it, seed by seed."""
         return list({cell.key: cell for _, cell in self._wanted(world)}.values())

@@ -72,10 +72,10 @@ class Duel:
 
 
 def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel | None:
-    """None before both have played."""
+    """None before everybody has played there."""
     own = next((line for line in lines if line.method == method), None)
     others = [line.method for line in lines if line.method != method and not line.reference]
-    if own is None or not others:
+    if own is None or not others or not board.finished(place):
         return None
     runs = {name: board.done(place, board.cup.method(name)) for name in [method, *others]}
     held_out = {n: {s: final_accuracy(r.series, "validation") for s, r in runs[n].items()} for n in others}

@@ -5,7 +5,8 @@ Best is the method of the highest mean test accuracy, of those with most seeds. 
 Rounds are counted up to the accuracy that random selection ends with under the same seed; there a method is tied with
 the fastest when the interval of its relative difference in rounds lies below a tenth. A method that is not tied is
 behind when the whole interval is on the losing side, or when it was clearly out on validation data; else it is unclear,
-which never counts as tied. With fewer than three shared seeds the place is open.
+which never counts as tied. Until everybody who plays on has all seeds the place is open, and so it is for a method with
+fewer than three shared seeds.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def standings(board: Board, place: Place) -> list[Line]:
     targets = ends.get(cup.baseline, {})
     speeds = {name: rounds_by_seed(runs, targets) for name, runs in played.items()}
     first = fastest(speeds, ranked)
-    verdict = board.clearly_out(place) or {}
+    verdict, finished = board.clearly_out(place) or {}, board.finished(place)
     lines = []
     for name, runs in played.items():
         out = verdict.get(name) if len(runs) < cup.seeds else None
@@ -88,10 +89,11 @@ def standings(board: Board, place: Place) -> list[Line]:
                 highest=pooled(Measured(max(run.series.accuracy)) for run in runs.values()),
                 to_best=gap,
                 to_random=paired_gap(ends[name], targets),
-                standing="best" if name == best else _judged(gap, gap.low >= -place.world.point, gap.high < 0, out),
+                standing=_standing(name == best, finished, out)
+                or _judged(gap, gap.low >= -place.world.point, gap.high < 0),
                 rounds=pooled(speeds[name].values()),
                 to_fastest=late,
-                rounds_standing="best" if name == first else _rounds_judged(late, out),
+                rounds_standing=_standing(name == first, finished, out) or _rounds_judged(late),
                 recall=pooled(map(Measured, recalls)),
                 qcid=pooled(Measured(run.series.qcid) for run in runs.values()),
                 selection=pooled(map(Measured, times)),
@@ -101,18 +103,23 @@ def standings(board: Board, place: Place) -> list[Line]:
     return _in_order(lines)
 
 
-def _judged(gap: Gap, near: bool, lost: bool, out: float | None) -> Standing:
+def _standing(best: bool, finished: bool, out: float | None) -> Standing | None:
+    """What needs no look at the gap; None where that decides."""
     if out is not None:
         return "behind"
+    return "open" if not finished else "best" if best else None
+
+
+def _judged(gap: Gap, near: bool, lost: bool) -> Standing:
     if gap.pairs < FEWEST:
         return "open"
     return "tied" if near else "behind" if lost else "unclear"
 
 
-def _rounds_judged(late: Gap | None, out: float | None) -> Standing:
+def _rounds_judged(late: Gap | None) -> Standing:
     if late is None:
         return "open"
-    return _judged(late, late.high <= TENTH, late.low > 0 or math.isinf(late.mean), out)
+    return _judged(late, late.high <= TENTH, late.low > 0 or math.isinf(late.mean))
 
 
 def _in_order(lines: list[Line]) -> list[Line]:
