@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from callup.core.clients import Clients
-from callup.core.errors import UsageError
+from callup.core.errors import InputError, UsageError
 from callup.experiments.grid import Cell, CellFailed, run_grid
 from callup.experiments.race import SCENARIOS, race_cells
 from callup.simulation.run import RoundRecord
 from callup.simulation.settings import Settings
-from callup.simulation.store import load_runs
+from callup.simulation.store import load_runs, write_config
 
 SMALL = Settings(partition="dirichlet:clients=20,alpha=0.5", k=4, rounds=3, local={"epochs": 1})
 
@@ -76,6 +76,20 @@ def test_what_was_done_before_ctrl_c_is_on_disk(tmp_path: Path, jobs: int) -> No
     with pytest.raises(KeyboardInterrupt):
         run_grid(long, tmp_path, jobs, Impatient())
     assert sum(len(run.history) for run in load_runs(tmp_path)) >= 2
+
+
+def test_a_run_stopped_before_its_first_round_does_not_hide_the_others(tmp_path: Path) -> None:
+    run_grid(cells(), tmp_path, 1, Notebook())
+    write_config(tmp_path / "stopped", SMALL.plain())  # the first file of a run; Ctrl-C came before the second
+    assert len(load_runs(tmp_path)) == 4
+    with pytest.raises(InputError, match="clients.safetensors is missing"):
+        load_runs(tmp_path / "stopped")
+
+
+def test_runs_that_were_all_stopped_too_soon_are_said_to_be(tmp_path: Path) -> None:
+    write_config(tmp_path / "stopped", SMALL.plain())
+    with pytest.raises(InputError, match="got to its first round; go on with: callup resume .*stopped"):
+        load_runs(tmp_path)
 
 
 def test_a_race_pairs_every_method_with_every_seed() -> None:

@@ -106,24 +106,18 @@ def read_plan(folder: Path) -> tuple[list[Cell], str] | None:
 
 def read_runs(folder: Path) -> tuple[list[Run], str]:
     """Every run with something to show, in the order of the race they belong to, and the command that made them."""
-    from callup.simulation.store import load_run, load_runs
+    from callup.simulation.store import has_rounds, load_run, load_runs
 
     if not folder.is_dir():
         raise InputError(f"no such folder: {folder}; make runs with: callup race --out {folder}")
     index = _index(folder / INDEX)
     if index is None:
         return load_runs(folder), ""
-    begun = [folder / name for name in index["runs"] if _has_rounds(folder / name)]
+    begun = [folder / name for name in index["runs"] if has_rounds(folder / name)]
     runs = [run for run in map(load_run, begun) if any(record.accuracy is not None for record in run.history)]
     if not runs:
         raise InputError(f"no run in {folder} got far enough to report on")
     return runs, index["command"]
-
-
-def _has_rounds(folder: Path) -> bool:
-    """False for a run that was stopped while it started: of its files some are missing or cut short."""
-    events = folder / "events.jsonl"
-    return events.exists() and events.stat().st_size > 0
 
 
 def _index(path: Path) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from callup.core.errors import InputError
 from callup.journal.disk import private_folder, read_text, write_whole
 from callup.journal.snapshots import read_snapshot, snapshots, write_snapshot
 from callup.journal.tensors import pack, read_tensors
+from callup.simulation.events import NAME as EVENTS
 from callup.simulation.events import Events, read_events
 from callup.simulation.run import Run
 from callup.simulation.toml import to_toml
@@ -80,13 +81,22 @@ def load_run(folder: Path) -> Run:
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """The run in this directory, or every run below it, in the order of their names."""
+    """The run in this directory, or every run below it that got to a round, in the order of their names."""
     if (folder / CONFIG).exists():
         return [load_run(folder)]
     found = sorted(path.parent for path in folder.glob(f"**/{CONFIG}"))
     if not found:
         raise InputError(f"no run in {folder}; make one with: callup run CONFIG.toml --out {folder}")
-    return [load_run(path) for path in found]
+    begun = [path for path in found if has_rounds(path)]
+    if not begun:
+        raise InputError(f"no run in {folder} got to its first round; go on with: callup resume {found[0]}")
+    return [load_run(path) for path in begun]
+
+
+def has_rounds(folder: Path) -> bool:
+    """False for a run that was stopped while it started: of its files some are missing or cut short."""
+    events = folder / EVENTS
+    return events.exists() and events.stat().st_size > 0
 
 
 def versions() -> dict[str, str]:
