@@ -10,11 +10,13 @@ import pytest
 import callup.privacy
 from callup import Clients, stream
 from callup.core.errors import InputError, MissingSignal, UsageError
+from callup.core.types import Round
 from callup.privacy import provide
 from callup.privacy.fhe import PaperClient, PaperSelector, PaperServer
 from callup.privacy.multiplier import Multiplier
 from callup.privacy.packing import Packing
 from callup.privacy.provide import share_out
+from callup.privacy.remote import RemoteSelector
 from callup.privacy.sealing import SealedBox, seal
 from callup.privacy.selecting import SelectorParty, check_sizes
 from callup.privacy.serving import ServerParty
@@ -215,6 +217,14 @@ def test_a_remote_selector_is_not_continued_with_half_of_its_state():
     selector = SelectorParty("fed-cbs", 3, range(20), seed=0)
     with pytest.raises(InputError, match="fed-cbs runs at a party of its own cannot be continued"):
         ServerParty("fed-cbs", selector.answer).selector.load({})
+
+
+@pytest.mark.parametrize("parts", [[0, 0], [3], [0, 7], [-1, 2], [0.5, 0.5]])
+def test_weights_that_make_no_sense_are_refused(parts):
+    chosen = Message("chosen", {"ids": [1, 2], "parts": parts, "whole": 1}).encode()
+    now = Round(1, [1, 2], Clients([1, 2], num_examples=[5, 5]), stream(0, "select"))
+    with pytest.raises(InputError, match=r"weights that do not fit|no list of whole numbers 'parts'"):
+        RemoteSelector("lineup", lambda _: chosen).select(now, 2)
 
 
 def test_more_clients_than_there_is_time_for():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from callup.partition.scheme import PARTITIONS, Shards
 from callup.testing import variants
 
 CARDS = PARTITIONS.cards()
-SPECS = [spec for card in CARDS for spec in variants(card)]
+FILE = Path(__file__).with_name("labels.csv")  # for schemes that read one
+DEFAULTS = {card.name: card.name + f":file={FILE}" * ("file" in field_types(card.cls)) for card in CARDS}
+SPECS = [spec.replace(card.name, DEFAULTS[card.name], 1) for card in CARDS for spec in variants(card)]
 BY_FIELD = [(card.name, name, kind) for card in CARDS for name, kind in field_types(card.cls).items()]
 NUMBERS = [(card, name) for card, name, kind in BY_FIELD if kind in (int, float)]
 
@@ -136,7 +139,7 @@ def test_numbers_that_make_no_sense_are_refused_by_name(card: str, name: str, va
 @pytest.mark.parametrize("card", [card.name for card in CARDS])
 def test_labels_that_make_no_sense_are_refused(card: str, labels: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        split(card, labels)
+        split(DEFAULTS[card], labels)
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)

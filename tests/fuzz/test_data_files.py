@@ -108,6 +108,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], Any]]] = {
     "cifar, binary": ("data_batch_1.bin", bytes(2 * 3073), read_binary_batch),
     "cifar, pickled": ("data_batch_1", PICKLE, read_python_batch),
     "label counts, CSV": ("x.csv", b"client,a,b\n1,20,3\n7,0,4\n", read_federation),
+    "labels of samples, CSV": ("x.csv", b"client,label,count\n1,cat,3\n7,dog,4\n", read_federation),
     "label counts, JSON": ("x.json", b'{"ids": [1, 7], "label_counts": [[20, 3], [0, 4]]}', read_federation),
     "privacy ledger": (
         "x.release",

@@ -57,6 +57,20 @@ def test_the_page_says_what_the_audit_finds(capsys, tmp_path):
     assert guessed["exact"] == pytest.approx(0.24, abs=0.02)
 
 
+def test_the_picks_of_any_method_that_needs_labels_alone(capsys, tmp_path):
+    # Seeded. lineup spreads classes less strictly than Fed-CBS and gives less away, its weights included.
+    page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    told = {}
+    for method in ("fed-cbs", "lineup"):
+        args = ["--selector", method, "--mode", "shared", "--known", "", "--out", str(tmp_path / "a.svg")]
+        assert run(["audit", "privacy", *args, "--format", "json"]) == 0
+        told[method] = json.loads(capsys.readouterr().out)["watching"][0]["auc"]
+    assert told == pytest.approx({"fed-cbs": 0.75, "lineup": 0.59}, abs=0.02)
+    assert "AUC 0.75 |" in page and "AUC 0.59 |" in page
+    assert run(["audit", "privacy", "--selector", "oort"]) == 3
+    assert "oort, watched without training, needs loss_rms" in capsys.readouterr().err
+
+
 def test_a_federation_of_ones_own(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["client,cat,dog,owl", "4,9,0,1", "7,0,8,0", "9,0,0,6", "12,5,5,0", "13,1,0,7", "20,0,2,9"]
@@ -101,7 +115,7 @@ def test_a_run_is_audited_under_its_own_mode_first(capsys, tmp_path):
         (["audit", "privacy", "--mode", "sharde"], 2, "did you mean 'shared'"),
         (["audit", "privacy", "--known", "a"], 2, "--known takes whole numbers"),
         (["audit", "privacy", "--federation", "none.csv"], 3, "none.csv"),
-        (["audit", "privacy", "--federation", "bad.csv"], 3, "bad.csv, line 3: ids and counts are whole numbers"),
+        (["audit", "privacy", "--federation", "bad.csv"], 3, "bad.csv, line 3, column a: counts are whole numbers"),
         (["audit", "privacy", "--federation", "short.csv"], 3, "short.csv, line 2 has 2 columns"),
         (["audit", "privacy", "--federation", "head.csv"], 3, "the first line must be client,CLASS"),
         (["audit", "privacy", "--federation", "bad.json"], 3, "expected an object with ids and label_counts"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import callup
@@ -16,6 +17,8 @@ from callup import Clients, stream
 from callup.core.errors import InputError
 from callup.core.types import Feedback, Plan, Round
 from callup.privacy.loopback import exchange
+from callup.privacy.selecting import SelectorParty
+from callup.privacy.serving import ServerParty
 from callup.privacy.sharing import split
 from callup.privacy.terms import Terms
 from callup.privacy.wire import Message
@@ -113,6 +116,33 @@ def test_the_same_clients_are_picked_as_in_the_clear(parties):
         assert cohort(parties["address"], index, available) == wanted.tolist()
         seen.add(tuple(wanted))
     assert len(seen) > 2
+
+
+def test_weights_come_along_rounded():
+    counts = COUNTS.copy()
+    counts[2:, 0] = 0  # two clients own a class, and count for more
+    selector = SelectorParty("lineup", CLASSES, range(CLIENTS), SEED, CLIENTS)
+    server = ServerParty("lineup", selector.answer)
+    terms = Terms.decode(server.client_terms)
+    for client in range(CLIENTS):
+        own, other = split(counts[client], client, terms)
+        server.take(own)
+        selector.answer(other)
+    server.compute()
+    sizes = Clients(range(CLIENTS), num_examples=counts.sum(axis=1))
+    server.selector.start(sizes, Plan(K, 9), stream(0, "unused"))
+    plain = callup.selector("lineup")
+    clients = Clients(range(CLIENTS), label_gram=counts @ counts.T, num_examples=counts.sum(axis=1))
+    plain.start(clients, Plan(K, 9, CLASSES), stream(SEED, "start", "selector"))
+    for index in range(1, 9):
+        now = Round(index, range(CLIENTS), clients, stream(SEED, "select", index))
+        wanted, told = plain.select(now, K), server.selector.select(now, K)
+        assert told.ids.tolist() == wanted.ids.tolist()
+        assert told.whole == wanted.whole == (index > 0.6 * 9)
+        assert told.weights == pytest.approx(wanted.weights, abs=0.011 / K)
+        assert not np.array_equal(told.weights, wanted.weights)
+        plain.update(Feedback(index, wanted.ids, {}, clients))
+        server.selector.update(Feedback(index, told.ids, {}, sizes))
 
 
 def test_clients_send_little_and_need_no_encryption_library(parties):

@@ -107,6 +107,18 @@ def test_a_client_that_slows_the_round_down_rests_until_the_last_two_fifths():
     assert calls_it(3, 10, rest=1.0, even=False)  # it weighs no more, so it slows nobody down
 
 
+def test_a_lost_part_is_shared_out_until_the_last_two_fifths():
+    clients = Clients([1, 2, 3, 4], label_counts=[[10, 0], [0, 10], [5, 5], [6, 4]])
+
+    def step(index, rounds):
+        group = chosen(started("lineup", clients, rounds=rounds), clients, index, 2)
+        return group.step(group.ids[:1], 2) / group.weights_of(group.ids[:1])[0]
+
+    assert [step(index, 10) > 1 for index in (1, 6)] == [True, True]
+    assert step(7, 10) == pytest.approx(1)
+    assert step(1, None) == pytest.approx(1)  # who knows when it ends
+
+
 def test_of_clients_alike_those_with_more_to_tell():
     clients = Clients([1, 2, 3, 4], label_counts=[[5, 5]] * 4)
     lineup = started("lineup", clients)
@@ -141,6 +153,17 @@ def test_whoever_was_asked_in_vain_counts_as_called_but_not_as_heard():
     assert after.notes["debt"] == 0.0  # client 3 alone was heard, and it is balanced
     recent = dict(zip(after.ids.tolist(), after.scores["called_lately"].tolist(), strict=True))
     assert recent == pytest.approx({1: 0.0, 2: 0.0, 3: 0.25, 4: 0.25}, abs=0.01)
+
+
+def test_what_a_lost_reply_would_have_brought_is_still_owed():
+    clients = Clients([1, 2], label_counts=[[100, 0], [0, 100]])
+    half, both = started("lineup", clients), started("lineup", clients)
+    both.update(Feedback(1, np.array([1, 2]), {}, clients))
+    half.update(Feedback(1, np.array([1]), {}, clients, failed={2: "no reply"}))
+    # Each had one half of the change. Evened out, a client of one class has z = (1/2, -1/2), whose square is 1/2: with
+    # both replies nothing is owed, with one h = fade z / 2.
+    assert chosen(both, clients, 2, 2).notes["debt"] == pytest.approx(0.0)
+    assert chosen(half, clients, 2, 2).notes["debt"] == pytest.approx((0.5 * 0.5) ** 2 * 0.5)
 
 
 def test_small_clients_weigh_by_their_samples_and_large_ones_alike():
@@ -196,8 +219,9 @@ def test_a_prior_of_your_own():
 
 
 def test_from_updates_opposites_go_together():
-    # Two clients move one way, two the other; their mean is 0, so z are unit vectors. With drift 0.06 a
-    # pair of opposites costs .06, two alike 1.06; the memory of who was called is the same for all.
+    # Two clients move one way, two the other; their mean is 0, so z are unit vectors. A pair of opposites is balanced,
+    # two alike cost 1, and drift has no part. What is left is own = .03 times: sum w^2 / a = .5 / .6, a being
+    # 1.5 / 2.5; sum 2 m / k = .25, of .25 each a round ago, faded; zeal sum d / k = .5, all updates equally long.
     clients = Clients([1, 2, 3, 4], num_examples=[50] * 4)
     way = stream(0, "way").normal(size=300)
     lineup = started("lineup:updates", clients)
@@ -207,6 +231,7 @@ def test_from_updates_opposites_go_together():
         assert len(set(group.ids.tolist()) & {1, 2}) == 1
         assert group.scores["skew"] == pytest.approx([1.0, 1.0])
         assert group.notes["basis"] == 2.0
+        assert group.notes["objective"] == pytest.approx(0.03 * (0.5 / 0.6 + 0.25 + 0.5))
 
 
 def test_sketches_keep_inner_products_on_average():

@@ -12,6 +12,7 @@ from callup.core.errors import ContractError, UsageError
 from callup.core.selector import Average
 from callup.core.types import Replies
 
+_ROUNDING = 1e-9  # of the parts of one whole: equal steps are left to the last bit
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -32,8 +33,10 @@ class FedNova(Average):
 
     Differs from the paper: with momentum and a proximal term together a_i follows the recursion of both, where the
     authors' code adds up two; weight decay and a rate that changes within a round are left out of a_i, as they are
-    there. Server momentum is not offered. A reply that took no step has no direction. What does not fit into float32,
-    when a client claims enormous numbers of steps, is cut to its largest number.
+    there. Server momentum is not offered. Weights of the selection may be far from the shares of samples: a client
+    of many steps that weighs much would have others, who took few, go many times their way. So with such weights
+    tau_eff is no more than keeps the model among the local ones. A reply that took no step has no direction. What does
+    not fit into float32, when a client claims enormous numbers of steps, is cut to its largest number.
     """
 
     momentum: float = 0.0
@@ -66,6 +69,8 @@ class FedNova(Average):
         travelled = self.travelled(replies.local_steps)
         effective = float((share * (replies.local_steps if self.proximal else travelled)).sum())
         scale = np.divide(effective * share, travelled, out=np.zeros(len(share)), where=travelled > 0)
+        if weights is not None and scale.sum() > 1 + _ROUNDING:
+            scale /= scale.sum()
         out = model.astype(np.float64)
         # Row by row: one order of additions on every machine, and no float64 copy of all models.
         for factor, local in zip(scale, replies.models, strict=True):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from callup.core import plugins
 from callup.core.errors import UsageError, suggest
 from callup.core.signals import Needs
 from callup.core.spec import build, describe, field_types, parse_spec
@@ -131,6 +132,7 @@ class Registry(Generic[T]):
         package = importlib.import_module(self._package)
         for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
             importlib.import_module(f"{self._package}.{module.name}")
+        plugins.load_shared()
         # Only now: a module that cannot be imported must fail again, not leave a catalogue with a hole in it.
         self._read = True
 

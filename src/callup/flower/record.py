@@ -44,7 +44,7 @@ class Recorder:
         if not self._journal.exists:
             settings = {"runtime": "flower", **settings_of(session)}
             self._journal.begin({"rounds": session.rounds, **settings})
-            write_whole(self._folder / "config.toml", _toml({"schema": 1, **settings}))
+            write_whole(self._folder / "config.toml", _toml({"schema": 1, "rounds": session.rounds, **settings}))
             self._write_events(self._folder)
             return arrays, 0
         if not self._resume:

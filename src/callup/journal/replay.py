@@ -35,6 +35,8 @@ class Verdict:
     recorded: str
     recomputed: str
     problem: str = ""
+    selection: Selection | None = None
+    """What it chose now, with the scores that the log does not hold."""
 
     @property
     def same(self) -> bool:
@@ -89,7 +91,7 @@ def _one(selector: Selector, turn: Played, clients: Clients, seed: int) -> Verdi
         selector.update(feedback)
     except CallupError as error:
         return Verdict(turn.index, recorded, "", str(error))
-    return Verdict(turn.index, recorded, digest(selection.ids), _weights(turn, selection))
+    return Verdict(turn.index, recorded, digest(selection.ids), _weights(turn, selection), selection)
 
 
 def _weights(turn: Played, selection: Selection) -> str:

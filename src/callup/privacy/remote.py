@@ -1,4 +1,4 @@
-"""What the server holds in place of a selector: it passes the question on and gets ids back."""
+"""What the server holds in place of a selector: it passes the question on and gets ids and weights back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,14 @@ class RemoteSelector(Selector):
 
     def select(self, now: Round, k: int) -> Selection:
         facts = {"round": now.index, "available": now.available.tolist(), "k": k}
-        return Selection(np.array(self._ask("select", facts, "chosen").numbers("ids"), np.int64))
+        chosen = self._ask("select", facts, "chosen")
+        ids = np.array(chosen.numbers("ids"), np.int64)
+        if "parts" not in chosen.facts:
+            return Selection(ids)
+        parts = np.array(chosen.numbers("parts"), np.float64)
+        if len(parts) != len(ids) or not (parts > 0).all():
+            raise InputError(f"the selector chose {len(ids)} clients and gave weights that do not fit: {parts}")
+        return Selection(ids, weights=parts / parts.sum(), whole=bool(chosen.number("whole")))
 
     def update(self, feedback: Feedback) -> None:
         facts = {"round": feedback.index, "ids": feedback.ids.tolist(), "failed": sorted(feedback.failed)}

@@ -1,4 +1,5 @@
-"""The selector as a party of its own: it learns the inner products, runs the selection, and gives away only ids."""
+"""The selector as a party of its own: it learns the inner products, runs the selection, and gives away no more than
+the ids and how much each of them counts in the average."""
 
 from __future__ import annotations
 
@@ -94,7 +95,10 @@ class SelectorParty:
         index, available = message.number("round"), np.array(message.numbers("available"), np.int64)
         now = Round(index, available, self._started(), stream(self._seed, "select", index))
         chosen = ask(self._selector, now, message.number("k"))
-        return Message("chosen", {"ids": chosen.ids.tolist()}).encode()  # no scores, no notes: they hold QCID
+        facts: dict[str, object] = {"ids": chosen.ids.tolist()}  # no scores, no notes: they hold QCID
+        if chosen.weights is not None:
+            facts |= {"parts": coarse(chosen.weights), "whole": int(chosen.whole)}
+        return Message("chosen", facts).encode()
 
     def _update(self, message: Message) -> bytes:
         failed = dict.fromkeys(message.numbers("failed"), "no reply")
@@ -107,6 +111,16 @@ class SelectorParty:
         if self._clients is None:
             raise InputError("the selector was not started")
         return self._clients
+
+
+def coarse(weights: np.ndarray) -> list[int]:
+    """Weights in hundredths of an equal one, and no finer: exact ones would be equations for the inner products.
+
+    >>> coarse(np.array([0.5, 0.25, 0.2499, 0.0001]))
+    [200, 100, 100, 1]
+    """
+    equal = float(np.mean(weights))
+    return [max(round(100 * weight / equal), 1) for weight in weights.tolist()]
 
 
 def check_sizes(ids: np.ndarray, gram: np.ndarray, sizes: np.ndarray, classes: int) -> None:

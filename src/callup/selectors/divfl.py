@@ -71,7 +71,7 @@ class DivFl(Selector):
         first = draws.uniform(strangers, k, now.rng) if self.ask == "never" else strangers[:0]
         # Candidates in random order, so that ties do not fall on the lowest id.
         candidates = draws.uniform(np.intersect1d(now.available, everyone), len(now.available), now.rng)
-        distances = euclidean(rows[now.clients.index.rows(candidates)], rows[known])
+        distances = _distances(rows if known.all() else rows[known], np.searchsorted(everyone, candidates))
         picked = self._picked(distances, k - len(first), now.rng)
         chosen = np.concatenate([first, candidates[picked]])
         chosen = np.concatenate([chosen, draws.uniform(np.setdiff1d(strangers, first), k - len(chosen), now.rng)])
@@ -109,6 +109,11 @@ def _heard(ids: Ids, answers: np.ndarray) -> tuple[Ids, np.ndarray]:
     """Without those who kept silent."""
     spoke = ~np.isnan(answers).any(axis=1)
     return ids[spoke], answers[spoke]
+
+
+def _distances(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Of these rows from all rows; where they are most of them, a table with itself takes less."""
+    return euclidean(rows, rows)[chosen] if 2 * len(chosen) > len(rows) else euclidean(rows[chosen], rows)
 
 
 def _stands_for(distances: np.ndarray, everyone: Ids, picked: Ids) -> np.ndarray:

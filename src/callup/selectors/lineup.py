@@ -28,7 +28,7 @@ _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
 _LATELY = 0.9  # of what was counted is left a round later
 _GROWING = 2.0  # updates became longer so many times as often as shorter
-_SPARING = 0.6  # of the planned rounds; where their number is not known, nobody is spared
+_EARLY = 0.6  # of the planned rounds are for getting far; where their number is not known, none
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
@@ -36,7 +36,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=7,
+    version=9,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -62,7 +62,8 @@ class Lineup(Selector):
     grow longer as training goes on, their length does not tell how much is left to learn, and d is 0. A client whose
     updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
     share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
-    last two fifths of the planned rounds. docs/lineup.md derives J.
+    last two fifths of the planned rounds. From then on the share of a lost reply stays with the model as it was; until
+    then those who replied take it over. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
@@ -71,8 +72,8 @@ class Lineup(Selector):
     are. even: whether short updates weigh more. target: uniform, or pooled, the shares of all clients together. prior:
     a target of your own, one number for each class. basis: what clients are known by; auto takes label counts, else
     their inner products, else updates, else losses. From inner products presence has no part. From updates, z is how
-    far a client's last one lay from its group's mean. From losses there is no z, and d goes by the loss. candidates:
-    how many clients the search looks at.
+    far a client's last one lay from its group's mean, and drift has no part. From losses there is no z, and d goes by
+    the loss. candidates: how many clients the search looks at.
     """
 
     drift: float = 0.06
@@ -118,7 +119,7 @@ class Lineup(Selector):
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
         self.classes_: int = plan.classes or 0
-        self.sparing_ = _SPARING * (plan.rounds or 0)
+        self.early_ = _EARLY * (plan.rounds or 0)
         if self.basis == "auto":
             self._label_traits.check(clients, "lineup")
         self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
@@ -146,7 +147,7 @@ class Lineup(Selector):
         return Selection(
             ids,
             weights=weights / weights.sum(),
-            whole=True,
+            whole=now.index > self.early_,
             scores={"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights},
             notes={
                 "objective": terms.value(group),
@@ -161,9 +162,9 @@ class Lineup(Selector):
         asked = feedback.asked if feedback.failed else heard
         if not self._labels(clients) and len(heard):
             self._listen(feedback)
-        was_heard = self._shares(clients, heard)
-        was_asked = self._shares(clients, asked) if feedback.failed else was_heard
-        for memory, ids, share in ((self.weight_, heard, was_heard), (self.called_, asked, was_asked)):
+        shares = self._shares(clients, asked)
+        arrived = np.isin(asked, heard)  # the part of the others is nobody's, also where it was shared out
+        for memory, ids, share in ((self.weight_, asked[arrived], shares[arrived]), (self.called_, asked, shares)):
             memory.set(memory.ids.copy(), memory.values * self.fade)
             memory.add(ids, self.fade * share)
             memory.forget(memory.ids[memory.values < _FORGOTTEN])
@@ -174,7 +175,7 @@ class Lineup(Selector):
         z = self._traits(clients, ids)
         return Terms(
             vectors=z + self._debt(clients),
-            costs=self.drift * np.square(z).sum(axis=1) + self._emptiness(clients, ids),
+            costs=self._skewness(clients, z) + self._emptiness(clients, ids),
             spreads=self.own / self._trust(clients, ids),
             fees=fees,
         )
@@ -182,12 +183,12 @@ class Lineup(Selector):
     def _fees(self, now: Round, ids: Ids, k: int) -> np.ndarray:
         """What decides who comes, not how much they weigh."""
         fees = self.own / k * (2 * self.called_.get(ids) + self.zeal * self._dullness(ids))
-        if self.even and now.index <= self.sparing_:
+        if self.even and now.index <= self.early_:
             fees = fees + self.rest * slowdown(shortness(self.length_, self.longest_, ids), k)
         return np.asarray(fees)
 
     def _shares(self, clients: Clients, ids: Ids) -> np.ndarray:
-        """w of these, as a group: worked out again, since not all of those chosen reply."""
+        """w of these, as a group."""
         terms = self._terms(clients, ids, np.zeros(len(ids)))
         return settled(terms, np.arange(len(ids))).weights if len(ids) else np.empty(0)
 
@@ -236,6 +237,10 @@ class Lineup(Selector):
             return np.ones(len(ids))
         n = clients.of("num_examples", ids)
         return np.asarray(np.maximum(self.own * n / (1 + self.own * n), 1e-6))
+
+    def _skewness(self, clients: Clients, z: np.ndarray) -> np.ndarray:
+        """What training runs after; an update is what it ran after already, and its z has that in it."""
+        return np.asarray((self.drift if self._labels(clients) else 0.0) * np.square(z).sum(axis=1))
 
     def _emptiness(self, clients: Clients, ids: Ids) -> np.ndarray | float:
         return _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else 0.0

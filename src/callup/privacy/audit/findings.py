@@ -11,6 +11,7 @@ from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.errors import InputError
 from callup.core.randomness import stream
+from callup.core.spec import parse_spec
 from callup.privacy.audit.known import with_known
 from callup.privacy.audit.reconstruct import Guess, reconstruct, without_small
 from callup.privacy.audit.score import Score, knows_nothing, named, score
@@ -35,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Watching:
-    """What the log of picks tells a server that sees no statistic: AUC of "same most frequent class?"."""
+    """What the log of picks and weights tells a server that sees no statistic: AUC of "same most frequent class?"."""
 
     mode: str
     rounds: int
@@ -54,13 +55,23 @@ class Audit:
 
 
 def audit(
-    clients: Clients, modes: Sequence[str], seed: int, known: Sequence[int] = (1, 3), k: int = 10, rounds: int = 300
+    clients: Clients,
+    modes: Sequence[str],
+    seed: int,
+    known: Sequence[int] = (1, 3),
+    k: int = 10,
+    rounds: int = 300,
+    method: str = "fed-cbs",
 ) -> Audit:
     """Attacks the label counts of these clients under each mode. No encryption is run: the results are exact anyway."""
     rows = clients.all("label_counts")
     truth = np.stack([whole_counts(row, client) for row, client in zip(rows, clients.ids.tolist(), strict=True)])
     if len(truth) < 3:
         raise InputError(f"an audit compares clients with each other: at least 3 are needed, got {len(truth)}")
+    SELECTORS.make(method).needs.settle(
+        lambda ask: ask.time == "profile" and ask.signal.name in ("label_counts", "num_examples"),
+        f"{parse_spec(method)[0]}, watched without training,",
+    )
     parsed = [parse_mode(spec) for spec in modes]
     names = [mode.name for mode in parsed]
     findings, watching, guesses = [], [], {}
@@ -72,7 +83,7 @@ def audit(
         findings += [replace(finding, mode=name) for finding in found]
         if rounds and mode.epsilon not in seen_by_epsilon:
             seen = Clients(clients.ids, label_counts=released, num_examples=truth.sum(axis=1))
-            log = watched(SELECTORS.make("fed-cbs"), seen, truth.shape[1], k, rounds, 0.3, seed)
+            log = watched(SELECTORS.make(method), seen, truth.shape[1], k, rounds, 0.3, seed)
             seen_by_epsilon[mode.epsilon] = same_class_auc(*log, truth)
         if rounds:
             watching.append(Watching(name, rounds, seen_by_epsilon[mode.epsilon]))

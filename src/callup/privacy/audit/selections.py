@@ -1,4 +1,4 @@
-"""What a server learns that sees no statistic at all, only who was available and who was picked.
+"""What a server learns that sees no statistic at all, only who was available, who was picked and with what weight.
 
 Fed-CBS seldom picks two clients of the same class together, so pairs that are picked together less often than chance
 says are alike. No encryption touches this.
@@ -18,28 +18,32 @@ from callup.core.verify import ask
 def watched(
     selector: Selector, clients: Clients, classes: int, k: int, rounds: int, share: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A log of selections without training: who was available and who was picked, each (rounds, clients) of truth."""
+    """A log of selections without training: who was available, and how much each counts, (rounds, clients).
+
+    0 is not picked, 1 an equal part.
+    """
     n = len(clients)
     visible = clients.only(*selector.needs.names("profile"))
     selector.start(visible, Plan(k, rounds, classes), stream(seed, "audit", "start"))
-    here, picked = np.zeros((rounds, n), bool), np.zeros((rounds, n), bool)
+    here, picked = np.zeros((rounds, n), bool), np.zeros((rounds, n))
     for index in range(1, rounds + 1):
         coins = stream(seed, "audit", "availability", index)
         rows = np.sort(coins.choice(n, max(round(share * n), 1), replace=False))
         now = Round(index, clients.ids[rows], visible, stream(seed, "audit", "select", index))
-        chosen = ask(selector, now, k).ids
-        selector.update(Feedback(index, chosen, {}, visible))
+        chosen = ask(selector, now, k)
+        selector.update(Feedback(index, chosen.ids, {}, visible))
         here[index - 1, rows] = True
-        picked[index - 1, clients.index.rows(chosen)] = True
+        parts = np.ones(len(chosen.ids)) if chosen.weights is None else chosen.weights / np.mean(chosen.weights)
+        picked[index - 1, clients.index.rows(chosen.ids)] = parts
     return here, picked
 
 
 def likeness(here: np.ndarray, picked: np.ndarray) -> np.ndarray:
     """For each pair how much more seldom it was picked together than two clients that do not know of each other."""
-    present, chosen = here.astype(np.float64), picked.astype(np.float64)
-    rate = chosen.sum(axis=0) / np.maximum(present.sum(axis=0), 1.0)
+    present = here.astype(np.float64)
+    rate = picked.sum(axis=0) / np.maximum(present.sum(axis=0), 1.0)
     expected = (present.T @ present) * np.outer(rate, rate)
-    return np.asarray((expected - chosen.T @ chosen) / np.sqrt(expected + 1e-9))
+    return np.asarray((expected - picked.T @ picked) / np.sqrt(expected + 1e-9))
 
 
 def auc(scores: np.ndarray, alike: np.ndarray) -> float:
