@@ -74,5 +74,5 @@ $(VENV)/.light: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e ".[dev,torch,fast,data,ray,he,dp]"
+	$(PIP) install -c constraints.txt -e ".[dev,torch,fast,data,ray,he,dp,dashboard]"
 	@touch $@ $(VENV)/.light

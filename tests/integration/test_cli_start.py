@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from callup import __version__
-from callup.cli import main
+from callup.cli.commands import COMMANDS
 from callup.cli.main import run
 
 HEAVY = ("rich", "numpy", "torch", "jinja2", "safetensors", "threadpoolctl", "multiprocessing")
@@ -47,8 +47,25 @@ def test_help_costs_little_more_than_python_and_its_command_line_library() -> No
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     # A ratio, since machines differ, of the least of several: other work on the machine only adds.
-    pairs = [(cpu("-c", "import typer"), cpu("-m", "callup", "--help")) for _ in range(6)]
+    pairs = [(cpu("-c", "import typer"), cpu("-m", "callup", "--help")) for _ in range(12)]
     assert min(help_ for _, help_ in pairs) <= 2 * min(library for library, _ in pairs)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_list_and_the_page_of_a_command_agree(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert page.startswith(f"Usage: callup {command} ")
+    assert COMMANDS[command][1].rstrip(".") in page
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "flower"])
+def test_every_argument_says_what_it_is(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "Positional arguments" not in page
+    for line in page.partition("Arguments:\n")[2].partition("\n\n")[0].splitlines():
+        assert line.startswith("    ") or len(line.replace("[required]", "").split()) > 1
 
 
 @pytest.mark.parametrize("command", ["race", "run", "reproduce", "audit"])
@@ -76,6 +93,7 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
         (["rcae"], "error: no such command 'rcae'; did you mean 'race'?"),
         (["repotr", "x"], "error: no such command 'repotr'; did you mean 'report'?"),
         (["race", "--qiuck"], "error: no such option '--qiuck' of callup race; did you mean '--quick'?"),
+        (["flower", "chek"], "error: no such command 'chek' of callup flower; did you mean 'check'?"),
         (["--verison"], "error: no such option '--verison' of callup; did you mean '--version'?"),
         (["show"], "error: missing argument 'NAME'; see: callup show --help"),
         (["list", "selektors"], "error: nothing is called 'selektors'; did you mean 'selectors'?"),
@@ -129,7 +147,26 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert len(done.stdout) == 10
 
 
-@pytest.mark.parametrize("command", [str(command.name) for command in main.app.registered_commands])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "flower"])
 def test_every_command_offers_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "--help"]) == 0
     assert "--format" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("callup rep", {"report", "reproduce"}),
+        ("callup race fedcm", {"fedcm-ts", "fedcm-ucb"}),
+        ("callup race random fed-cbs:s", {"fed-cbs:sharp", "fed-cbs:shifted"}),
+        ("callup cite oo", {"oort"}),
+        ("callup show label-c", {"label-counts"}),
+        ("callup list fi", {"filters"}),
+        ("callup flower check app --selector tif", {"tifl"}),
+        ("callup race --qu", {"--quick"}),
+    ],
+)
+def test_tab_completes_commands_options_and_names(typed: str, offered: set[str]) -> None:
+    words = typed.split()
+    asked = {"_CALLUP_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+    assert set(callup(env=asked).stdout.split()) == offered

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from callup.cli import completion
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import print_json, results, suggest_next
 from callup.core.errors import InputError, UsageError, suggest
@@ -43,6 +44,9 @@ def audit(
         ),
     ] = None,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds that a curious server watches; 0: none.")] = 300,
+    selector: Annotated[
+        str, typer.Option(help="The method whose picks the server watches.", autocompletion=completion.selectors)
+    ] = "fed-cbs",
     k: Annotated[int, typer.Option(min=1, help="Clients picked in a round.")] = 10,
     seed: Annotated[int, typer.Option(help="The seed.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("audit-privacy.svg"),
@@ -72,7 +76,7 @@ def audit(
     enough = clients.all("label_counts").shape[1] - 1  # with the sizes as many equations as there are classes
     few = [n for n in ([1, 3, enough] if known is None else _numbers(known)) if n < count]
     few = sorted(set(few))
-    found = attack(clients, [m.spec for m in modes], seed, few, min(k, count), rounds)
+    found = attack(clients, [m.spec for m in modes], seed, few, min(k, count), rounds, selector)
     out.write_text(str(picture(found)), encoding="utf-8")
     promises = [claims(m) for m in modes]
     if format is Format.json:

@@ -11,7 +11,7 @@ import typer
 from callup.cli.terminal import clean, say
 from callup.core.errors import CallupError, suggest
 
-BUG, USAGE, INPUT, FAILED, NO_ROOM, INTERRUPTED = 1, 2, 3, 4, 7, 130
+BUG, USAGE, INPUT, FAILED, THRESHOLD, NO_ROOM, INTERRUPTED = 1, 2, 3, 4, 6, 7, 130
 
 # The usage error of whichever click this typer carries: some versions bring their own copy.
 _BadCommandLine: Any = typer.BadParameter.__mro__[1]
@@ -49,5 +49,8 @@ def _usage(problem: Any) -> str:
     if option is not None and type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
         known = [name for p in problem.ctx.command.params for name in p.opts if name.startswith("--")]
         return f"no such option '{option}' of {command}{suggest(option, known)}"
+    if type(problem).__name__ == "NoSuchCommand" and problem.ctx is not None:
+        wanted = problem.command_name
+        return f"no such command '{wanted}' of {command}{suggest(wanted, problem.ctx.command.commands)}"
     message = problem.format_message().rstrip(".")
     return f"{message[:1].lower()}{message[1:]}; see: {command} --help"

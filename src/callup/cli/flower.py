@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
+from callup.cli import completion
+from callup.cli.commands import CONTEXT, Command
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import clean, print_json, suggest_next
 from callup.core.errors import InputError
 
 app = typer.Typer(
-    help="Flower apps with clients chosen by Callup.", rich_markup_mode=None, pretty_exceptions_enable=False
+    help="Flower apps with clients chosen by Callup.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings=CONTEXT,
 )
 
 
@@ -21,10 +27,12 @@ def flower() -> None:
     """Flower apps with clients chosen by Callup."""
 
 
-@app.command("check")
+@app.command("check", cls=Command)
 def check(
     folder: Annotated[Path, typer.Argument(metavar="PATH", help="The folder of a Flower app.")],
-    selector: Annotated[str, typer.Option(help="The method the app shall use.")] = "fed-cbs",
+    selector: Annotated[
+        str, typer.Option(help="The method the app shall use.", autocompletion=completion.selectors)
+    ] = "fed-cbs",
     format: AsFormat = Format.table,
 ) -> None:
     """Read a Flower app and print the exact lines to change. Nothing of the app is run or changed."""

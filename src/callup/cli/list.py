@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from callup.cli import completion
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import print_json, results, suggest_next
 
@@ -19,6 +20,7 @@ def list_methods(
             metavar="KIND",
             help="selectors, partitions, tasks, averages, filters, availability, latency, faults, adversaries or "
             "signals.",
+            autocompletion=completion.kinds,
         ),
     ] = "selectors",
     format: AsFormat = Format.table,

@@ -1,35 +1,24 @@
-"""`callup`: the commands in one place."""
+"""`callup`: the options of all commands, and the exit code of any."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 import typer.core
-from typer.core import TyperGroup
 
 from callup import __version__
-from callup.cli import audit, flower, race, report, reproduce, resume, selftest, show, verify
-from callup.cli import list as listing
-from callup.cli import run as running
+from callup.cli.commands import CONTEXT, Commands
 from callup.cli.failures import explain
 from callup.cli.session import Session
-from callup.core.errors import UsageError, suggest
+from callup.core import plugins
 
 # Help is plain. Typer still loads rich to escape "[default: 0]" for HTML, which doubles the time and shows as "\\[".
 typer.core.HAS_RICH = False
-
-
-class Commands(TyperGroup):
-    """Tells a misspelt command what it may have meant."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise UsageError(f"no such command '{args[0]}'{suggest(args[0], self.commands)}")
-        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -37,19 +26,8 @@ app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,  # plain help loads in half the time
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT,
 )
-app.command("race")(race.race)
-app.command("list")(listing.list_methods)
-app.command("show")(show.show)
-app.command("run")(running.run)
-app.command("resume")(resume.resume)
-app.command("verify")(verify.verify)
-app.command("report")(report.report)
-app.command("selftest")(selftest.selftest)
-app.command("reproduce")(reproduce.reproduce)
-app.command("audit")(audit.audit)
-app.add_typer(flower.app, name="flower")
 
 
 def _print_version(wanted: bool) -> None:
@@ -62,12 +40,18 @@ def _print_version(wanted: bool) -> None:
 def callup(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", envvar="CALLUP_DEBUG", help="Show tracebacks.")] = False,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A Python file that adds methods; may be repeated. Also: CALLUP_PLUGINS."),
+    ] = None,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Chooses which clients train in each round of federated learning. Start with: callup race"""
     context.obj.debug = debug
+    for file in plugin or ():
+        plugins.share(file)
     if context.invoked_subcommand is None:
         print(context.get_help())
 

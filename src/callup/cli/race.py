@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from callup.cli import completion
 from callup.cli.failures import INTERRUPTED
 from callup.cli.options import AsFormat, Force, Format, Open, OutFolder, Verbose
 from callup.cli.terminal import print_json, say, suggest_next
+from callup.core.errors import UsageError
 
 if TYPE_CHECKING:
     from callup.experiments.grid import Cell
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
 def race(
     context: typer.Context,
     methods: Annotated[
-        list[str] | None, typer.Argument(metavar="METHOD", help="Selectors, e.g. random fed-cbs:scale=3.5.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[METHOD]...",
+            help="Selectors, e.g. random fed-cbs:scale=3.5 my_method.py.",
+            autocompletion=completion.selectors,
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few rounds only.")] = False,
     seeds: Annotated[
@@ -31,6 +38,11 @@ def race(
     scenario: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this scenario; may be repeated.")
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Race in your own federation: public data dealt out as these label counts."),
+    ] = None,
+    k: Annotated[int, typer.Option(min=1, help="With --labels: clients a round.")] = 10,
     out: OutFolder = None,
     force: Force = False,
     format: AsFormat = Format.table,
@@ -39,15 +51,19 @@ def race(
 ) -> None:
     """Race selection methods on real data and write a report."""
     from callup.cli.folders import prepare, write_index
+    from callup.cli.method_files import by_name
     from callup.core.types import check_k
-    from callup.experiments.race import race_cells
+    from callup.experiments.race import own_scenario, race_cells
     from callup.simulation.backends.reason import explain
 
     command = context.obj.command
     if rounds is not None:
         check_k(rounds, "--rounds")
     at_a_time = cores() if jobs is None else check_k(jobs, "--jobs")
-    cells = race_cells(methods, seeds=seeds, seed=seed, quick=quick, scenarios=scenario, rounds=rounds)
+    if labels is not None and scenario:
+        raise UsageError("--labels is a scenario of its own; leave --scenario out")
+    where = scenario if labels is None else [own_scenario(labels, k)]
+    cells = race_cells(by_name(methods or ()), seeds=seeds, seed=seed, quick=quick, scenarios=where, rounds=rounds)
     if verbose:
         for sentence in dict.fromkeys(explain(cell.settings) for cell in cells):
             say(sentence)

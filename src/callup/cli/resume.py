@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,6 +73,8 @@ def _found(rounds: int, snapshot: int, planned: int) -> str:
 
 def _runs_in_flower(folder: Path) -> bool:
     """By its settings, which are there whatever became of the journal."""
+    import tomllib
+
     from callup.journal.disk import read_text
 
     try:

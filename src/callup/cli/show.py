@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from callup.cli import completion
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import print_json, results, suggest_next
 from callup.core.errors import UsageError, suggest
@@ -15,7 +16,12 @@ _NEXT = {"selectors": "callup race random {name}", "signals": "callup list signa
 
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A selector, or the name of anything else that `callup list` knows.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A selector, or the name of anything else that `callup list` knows.",
+            autocompletion=completion.cards,
+        ),
     ],
     format: AsFormat = Format.table,
 ) -> None:

@@ -26,12 +26,12 @@ def complete(run: Run, scenario: Scenario) -> bool:
     return last is not None and last.index == scenario.horizon
 
 
-def rounds_to_target(run: Run, scenario: Scenario) -> float | None:
+def rounds_to(target: float | None, run: Run, scenario: Scenario) -> float | None:
     """A complete run that never got there counts as one round more than it had: the least it can have needed."""
-    hit = measures.reached(run, scenario.target)
+    hit = measures.reached(run, target)
     if hit is not None:
         return hit.index
-    return scenario.horizon + 1 if scenario.target is not None and complete(run, scenario) else None
+    return scenario.horizon + 1 if target is not None and complete(run, scenario) else None
 
 
 def _of_complete(read: Callable[[Run], float | None]) -> Callable[[Run, Scenario], float | None]:
@@ -39,7 +39,7 @@ def _of_complete(read: Callable[[Run], float | None]) -> Callable[[Run, Scenario
 
 
 FINAL = Measure("final_accuracy", True, _of_complete(measures.final_accuracy))
-ROUNDS = Measure("rounds_to_target", False, rounds_to_target)
+ROUNDS = Measure("rounds_to_target", False, lambda run, scenario: rounds_to(scenario.target, run, scenario))
 QCID = Measure("mean_qcid", False, _of_complete(measures.mean_qcid))
 JAIN = Measure("jain", True, _of_complete(measures.jain))
 SECONDS = Measure("simulated_seconds", False, _of_complete(measures.simulated_seconds))

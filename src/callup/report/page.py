@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from callup.report import asks, styles, wording
+from callup.report import asks, styles
 from callup.report.grouping import Scenario, scenarios
+from callup.report.rendering import FOLDER, rendered
 from callup.report.reproduce import reproduce
 from callup.report.sections import sections
 from callup.report.tables import summarise
 from callup.simulation.run import Run
-
-_FOLDER = Path(__file__).parent / "templates"
 
 
 def write_report(path: str | Path, runs: Sequence[Run], title: str = "Callup", command: str = "") -> Path:
@@ -31,19 +29,11 @@ def render(runs: Sequence[Run], title: str = "Callup", command: str = "") -> str
     """The page as text. Names of methods, scenarios and settings are text, never markup."""
     found = scenarios(runs)
     rows = summarise(runs)
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": wording.percent, "number": wording.number, "size": wording.size}
-    return environment.get_template("page.html").render(
+    return rendered(
+        "page.html",
         title=title,
         subtitle=_subtitle(found),
-        style=Markup((_FOLDER / "page.css").read_text(encoding="utf-8")),
-        script=Markup((_FOLDER / "page.js").read_text(encoding="utf-8")),
+        script=Markup((FOLDER / "page.js").read_text(encoding="utf-8")),
         palettes=[*styles.PALETTE, styles.GREY],
         scenarios=[sections(i, scenario, rows) for i, scenario in enumerate(found)],
         asked=asks.asked(method for scenario in found for method in scenario.methods),

@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from callup.report.rendering import rendered
 
-_FOLDER = Path(__file__).parent / "templates"
 VERDICTS = ("reproduced", "direction only", "not reproduced", "contradicts itself", "not attempted")
 
 Rows = Sequence[Mapping[str, Any]]
@@ -45,15 +43,8 @@ def by_table(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def as_html(rows: Rows, titles: Mapping[str, str], command: str) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("reproduction.html").render(
-        style=Markup((_FOLDER / "page.css").read_text(encoding="utf-8")),
+    return rendered(
+        "reproduction.html",
         tables=by_table(rows),
         titles=titles,
         counts=counted(rows),
@@ -83,7 +74,7 @@ def as_latex(rows: Rows) -> str:
         for line in lines:
             method = f"{line['method']} ({line['reading']})" if line["reading"] else str(line["method"])
             cells = [method if name == "method" else str(line[name]) for name in _COLUMNS]
-            out.append(" & ".join(map(_escaped, cells)) + r" \\")
+            out.append(" & ".join(map(escaped, cells)) + r" \\")
         out += [r"\hline", r"\end{tabular}", ""]
     return "\n".join(out)
 
@@ -100,5 +91,5 @@ _LATEX = {
 }
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in text)

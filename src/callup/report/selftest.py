@@ -8,12 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
+from callup.report.rendering import rendered
 from callup.simulation.store import versions
-
-_FOLDER = Path(__file__).parent / "templates"
 
 
 def write_selftest(folder: Path, trials: Sequence[Mapping[str, Any]]) -> Path:
@@ -22,9 +18,8 @@ def write_selftest(folder: Path, trials: Sequence[Mapping[str, Any]]) -> Path:
     facts = {**versions(), "held": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
     document = {"machine": facts, "trials": list(trials)}
     (folder / "selftest.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
-    page = environment.get_template("selftest.html").render(
-        style=Markup((_FOLDER / "page.css").read_text(encoding="utf-8")),
+    page = rendered(
+        "selftest.html",
         trials=trials,
         facts=facts,
         seconds=sum(trial["seconds"] for trial in trials),
