@@ -6,9 +6,10 @@ does decides nothing about the others, so the best of them always plays on. Whoe
 the world's margin in each of the first seeds is clearly out and plays no more. The others play all seeds. Random
 selection and the champion always play on; references never do. Test accuracy has no part in it.
 
-Two kinds of places come later, and only those begin there who were not clearly out before: a place with lost replies
-comes after the same one without, and a dear world after a cheap one of its kind, where a method is out that is clearly
-out in all places without losses. References play only where nothing comes before.
+Two kinds of places come later, and not everybody begins there. A place with lost replies comes after the same one
+without, and who was clearly out in that stays out. A dear world comes after a cheap one of its kind, and only those
+begin who were within half the margin of its leaders: on the mean of the first seeds in all its places without losses.
+References play only where nothing comes before.
 """
 
 from __future__ import annotations
@@ -67,17 +68,16 @@ class Board:
             ]
         if not earlier:
             return {}
-        out: list[set[str]] = []
-        gone: dict[str, str] = {}
-        for one in earlier:
-            before, then = self.out_before(one), self.clearly_out(one)
-            if before is None or then is None:
-                return None
-            gone |= before
-            out.append({*before, *then})
+        before, gaps = [self.out_before(one) for one in earlier], [self._gaps(one) for one in earlier]
+        if None in before or None in gaps:
+            return None
+        if place.lossless:
+            out, where = self.clearly_out(earlier[0]) or {}, earlier[0].name
+        else:
+            out, where = _behind([one for one in gaps if one], earlier[0].world.margin / 2), earlier[0].world.name
+        gone = {name: cause for one in before if one for name, cause in one.items()}
         references = {method.name: "a reference" for method in self.cup.methods if method.reference}
-        where = earlier[0].name if len(earlier) == 1 else f"all of {earlier[0].world.name}"
-        return {**references, **{name: gone.get(name, where) for name in sorted(set.intersection(*out))}}
+        return {**references, **gone, **dict.fromkeys(sorted(out), where)}
 
     def playing(self, place: Place) -> list[Contestant] | None:
         """Who begins there; None before that is known."""
@@ -86,6 +86,13 @@ class Board:
 
     def clearly_out(self, place: Place) -> dict[str, float] | None:
         """Methods that play no more, each with how far behind it is on the mean; None before all first seeds are in."""
+        behind, margin = self._gaps(place), place.world.margin
+        if behind is None:
+            return None
+        return {name: _mean(gaps) for name, gaps in behind.items() if min(gaps) > margin}
+
+    def _gaps(self, place: Place) -> dict[str, list[float]] | None:
+        """How far each method that may go out is behind the leader, by first seed; None before all of them are in."""
         playing = self.playing(place)
         if playing is None:
             return None
@@ -100,13 +107,11 @@ class Board:
         safe = {self.cup.baseline, self.cup.champion}
         rivals = [name for name in scores if name != self.cup.champion]
         leader = max(rivals, key=lambda name: (sum(scores[name]), name))
-        behind = {
+        return {
             name: [best - score for best, score in zip(scores[leader], own, strict=True)]
             for name, own in scores.items()
             if name not in safe
         }
-        margin = place.world.margin
-        return {name: sum(gaps) / len(gaps) for name, gaps in behind.items() if min(gaps) > margin}
 
     def finished(self, place: Place) -> bool:
         """Everybody who plays on there has all seeds."""
@@ -148,6 +153,17 @@ class Board:
                     again = out is not None and method.name not in out and not method.reference
                     if seed < self.cup.first or again:
                         yield place.world.name, self.cell(place, method, seed)
+
+
+def _behind(places: list[dict[str, list[float]]], margin: float) -> dict[str, float]:
+    """Methods that are so far behind on the mean over seeds and places."""
+    names = {name for gaps in places for name in gaps}
+    means = {name: _mean([gap for gaps in places for gap in gaps.get(name, [])]) for name in names}
+    return {name: mean for name, mean in means.items() if mean > margin}
+
+
+def _mean(gaps: list[float]) -> float:
+    return sum(gaps) / len(gaps)
 
 
 def _some(methods: list[Contestant], share: float) -> list[Contestant]:

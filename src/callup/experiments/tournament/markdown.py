@@ -23,7 +23,7 @@ def ratio(relative: Gap | None) -> str:
     if relative is None:
         return NONE
     if math.isinf(relative.mean):
-        return "never got there"
+        return "not in every seed"
     ends = f" [{1 + relative.low:.2f}, {1 + relative.high:.2f}]"
     return f"{1 + relative.mean:.2f}" + (ends if math.isfinite(relative.low) else "")
 

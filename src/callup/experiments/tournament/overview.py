@@ -69,6 +69,7 @@ class Duel:
     """Relative difference in rounds to where the rival ends."""
     recall: float | None
     """Difference to the best recall any method has on the classes that Mavericks own."""
+    recalls_best: str | None
 
 
 def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel | None:
@@ -83,10 +84,11 @@ def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel
     rival = max((n for n in others if len(held_out[n]) == most), key=lambda n: (sum(held_out[n].values()), n))
     ends = {name: {s: final_accuracy(r.series) for s, r in runs[name].items()} for name in (method, rival)}
     speeds = {name: rounds_by_seed(runs[name], ends[rival]) for name in (method, rival)}
-    recalls = [line.recall.value for line in lines if line.recall.value is not None and not line.reference]
-    short = None if own.recall.value is None else own.recall.value - max(recalls)
+    recalls = {line.method: line.recall.value for line in lines if not line.reference and line.recall.value is not None}
+    best = max(recalls, key=lambda name: (recalls[name], name == method)) if method in recalls else None
+    short = recalls[method] - recalls[best] if best else None
     gap = paired_gap(ends[method], ends[rival])
-    return Duel(place.name, rival, gap, slower(speeds[method], speeds[rival]), short)
+    return Duel(place.name, rival, gap, slower(speeds[method], speeds[rival]), short, best)
 
 
 def _share(places: Mapping[Standing, tuple[str, ...]]) -> float | None:

@@ -84,7 +84,8 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
     yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*lost)}."
     yield f"Worse than random selection: {_listed(*own.worse_than_random)}.\n"
     yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
-    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method.\n"
+    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method. A"
+    yield "model that names a class too often recalls it well and is less accurate for it: read both together.\n"
     yield "| place | rival | difference, points | rounds, ratio | recall, points |"
     yield "|---|---|---|---|---|"
     for world in board.cup.worlds:
@@ -93,6 +94,7 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
             one = duel(board, place, name, tables[place.name])
             if one is not None:
                 short = NONE if one.recall is None else f"{100 * one.recall:+.1f}"
+                short += f" ({one.recalls_best})" if one.recall else ""
                 yield row(place.name, one.rival, points(one.accuracy), ratio(one.rounds), short)
                 ratios += [1 + one.rounds.mean] if one.rounds is not None else []
         if len(ratios) > 1 and math.isfinite(sum(ratios)):

@@ -37,7 +37,7 @@ class World:
     absent: Mapping[str, str] = field(default_factory=dict)
     """Methods that cannot play here, each with the reason."""
     after: str = ""
-    """A cheaper world of the same kind: who is clearly out in all of its places without losses does not play here."""
+    """A cheaper world of the same kind: who was behind in it by more than half its margin does not play here."""
     held_out: bool = False
     only: tuple[str, ...] = ()
     """Names of the places that a cup is played in; none means all."""
