@@ -82,13 +82,13 @@ def test_a_run_stopped_before_its_first_round_does_not_hide_the_others(tmp_path:
     run_grid(cells(), tmp_path, 1, Notebook())
     write_config(tmp_path / "stopped", SMALL.plain())  # the first file of a run; Ctrl-C came before the second
     assert len(load_runs(tmp_path)) == 4
-    with pytest.raises(InputError, match="clients.safetensors is missing"):
+    with pytest.raises(InputError, match=r"clients\.safetensors is missing"):
         load_runs(tmp_path / "stopped")
 
 
 def test_runs_that_were_all_stopped_too_soon_are_said_to_be(tmp_path: Path) -> None:
     write_config(tmp_path / "stopped", SMALL.plain())
-    with pytest.raises(InputError, match="got to its first round; go on with: callup resume .*stopped"):
+    with pytest.raises(InputError, match=r"got to its first round; go on with: callup resume .*stopped"):
         load_runs(tmp_path)
 
 
