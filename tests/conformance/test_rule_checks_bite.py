@@ -95,6 +95,12 @@ class DeafToWeights(Swapped):
         return replies.models.mean(axis=0, dtype=np.float64).astype(model.dtype)
 
 
+@plant("mixes_local_models_as_it_is_told", "goes elsewhere")
+class WeighsBySteps(SoundAverage):
+    def mixed(self, model: np.ndarray, replies: Replies, clients: Clients, weights: np.ndarray) -> np.ndarray:
+        return self.combine(model, replies, clients, weights / replies.local_steps)
+
+
 @plant("leaves_the_replies_alone", "combine writes to models")
 class AveragesInPlace(Swapped):
     def wrong(self, model: np.ndarray, replies: Replies, weights: np.ndarray) -> np.ndarray:

@@ -184,6 +184,14 @@ class FirstOnly(Filter):
         return np.asarray(replies.ids == replies.ids.min())
 
 
+def test_weights_of_local_models_mean_the_same_to_every_rule() -> None:
+    unequal = {"selector": "lineup", "partition": "mavericks:clients=20,count=1", "k": 20, "rounds": 2}
+    plain, nova = (play(**unequal, average=rule) for rule in ("weighted", "fednova"))
+    np.testing.assert_array_equal(plain.model, nova.model)
+    random = [play(**{**unequal, "selector": "random"}, average=rule) for rule in ("weighted", "fednova")]
+    assert not np.array_equal(random[0].model, random[1].model)
+
+
 def test_a_filter_decides_what_is_averaged() -> None:
     engine = Engine(settings(**SMALL))
     engine.filter = FirstOnly()

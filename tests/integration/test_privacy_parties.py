@@ -138,6 +138,7 @@ def test_weights_come_along_rounded():
         now = Round(index, range(CLIENTS), clients, stream(SEED, "select", index))
         wanted, told = plain.select(now, K), server.selector.select(now, K)
         assert told.ids.tolist() == wanted.ids.tolist()
+        assert told.of_models and wanted.of_models
         assert told.whole == wanted.whole == (index > 0.6 * 9)
         assert told.weights == pytest.approx(wanted.weights, abs=0.011 / K)
         assert not np.array_equal(told.weights, wanted.weights)

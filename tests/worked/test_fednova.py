@@ -39,11 +39,17 @@ def test_with_equal_steps_it_is_the_weighted_mean(spec, weights):
     np.testing.assert_allclose(combine(spec, given, weights), combine("weighted", given, weights), rtol=1e-5)
 
 
-def test_weights_of_the_selection_replace_the_shares_and_the_model_stays_among_the_local_ones():
-    # q = 1/2 each: tau_eff = 4 would take 4 / 2 q = 1 of the first update and 4 / 6 q = 1/3 of the second. Parts of one
-    # whole they are 3/4 and 1/4: 3/4 (4, 0) + 1/4 (6, 12) = (4.5, 3).
+def test_weights_of_the_selection_replace_the_shares():
+    # q = 1/2 each: tau_eff = 4 and 4 (0.5 (2, 0) + 0.5 (1, 2)) = (6, 4).
     new = combine("fednova", replies([[5, -2], [7, 10]], [10, 30], [2, 6]), np.array([5.0, 5.0]))
-    np.testing.assert_allclose(new, [5.5, 1], rtol=1e-6)
+    np.testing.assert_allclose(new, [7, 2], rtol=1e-6)
+
+
+def test_weights_of_local_models_are_left_as_they_are():
+    # 1/4 (4, 0) + 3/4 (6, 12) = (5.5, 9), whoever took how many steps.
+    given = replies([[5, -2], [7, 10]], [10, 30], [2, 6])
+    new = AVERAGES.make("fednova").mixed(NOW, given, CLIENTS, np.array([1.0, 3.0]))
+    np.testing.assert_allclose(new, [6.5, 7], rtol=1e-6)
 
 
 def test_who_took_no_step_has_no_direction_and_shortens_the_way():

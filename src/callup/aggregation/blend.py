@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.core.clients import Clients
 from callup.core.errors import ContractError
-from callup.core.types import Replies
+from callup.core.selector import Average
+from callup.core.types import Replies, Selection
 
 
 def blended(model: np.ndarray, replies: Replies, weights: np.ndarray) -> np.ndarray:
@@ -21,6 +23,16 @@ def blended(model: np.ndarray, replies: Replies, weights: np.ndarray) -> np.ndar
     for weight, local in zip(weights / total, replies.models, strict=True):
         out += np.multiply(weight, local, dtype=np.float64)
     return out.astype(np.float32)
+
+
+def next_model(
+    rule: Average, model: np.ndarray, replies: Replies, clients: Clients, selection: Selection
+) -> np.ndarray:
+    """What the rule makes of the replies, with the selection's weights as they are meant."""
+    weights = selection.weights_of(replies.ids)
+    if weights is not None and selection.of_models:
+        return rule.mixed(model, replies, clients, weights)
+    return rule.combine(model, replies, clients, weights)
 
 
 def moved(model: np.ndarray, average: np.ndarray, step: float) -> np.ndarray:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from callup.aggregation.blend import blended
 from callup.core.catalogue import AVERAGES
 from callup.core.clients import Clients
 from callup.core.errors import ContractError, UsageError
 from callup.core.selector import Average
 from callup.core.types import Replies
 
-_ROUNDING = 1e-9  # of the parts of one whole: equal steps are left to the last bit
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -29,14 +29,13 @@ class FedNova(Average):
     For plain SGD a_i = tau_i; with momentum rho a step counts (1 - rho^t)/(1 - rho). When all took as many steps this
     is the mean by size. momentum, proximal, rate: those of local training, which the replies do not tell. The learning
     rate cancels, if it is the same for all, except beside a proximal term: there it must be given, and
-    tau_eff = sum_i q_i tau_i, as in the authors' code. Weights that come with the selection replace q_i.
+    tau_eff = sum_i q_i tau_i, as in the authors' code. Weights that come with the selection replace q_i; if they are
+    weights of local models, those are averaged as they are, for what a client may change is settled already.
 
     Differs from the paper: with momentum and a proximal term together a_i follows the recursion of both, where the
     authors' code adds up two; weight decay and a rate that changes within a round are left out of a_i, as they are
-    there. Server momentum is not offered. Weights of the selection may be far from the shares of samples: a client
-    of many steps that weighs much would have others, who took few, go many times their way. So with such weights
-    tau_eff is no more than keeps the model among the local ones. A reply that took no step has no direction. What does
-    not fit into float32, when a client claims enormous numbers of steps, is cut to its largest number.
+    there. Server momentum is not offered. A reply that took no step has no direction. What does not fit into float32,
+    when a client claims enormous numbers of steps, is cut to its largest number.
     """
 
     momentum: float = 0.0
@@ -69,13 +68,20 @@ class FedNova(Average):
         travelled = self.travelled(replies.local_steps)
         effective = float((share * (replies.local_steps if self.proximal else travelled)).sum())
         scale = np.divide(effective * share, travelled, out=np.zeros(len(share)), where=travelled > 0)
-        if weights is not None and scale.sum() > 1 + _ROUNDING:
-            scale /= scale.sum()
         out = model.astype(np.float64)
         # Row by row: one order of additions on every machine, and no float64 copy of all models.
         for factor, local in zip(scale, replies.models, strict=True):
             out += factor * np.subtract(local, replies.start, dtype=np.float64)
         return np.clip(out, -_LARGEST, _LARGEST).astype(np.float32)
+
+    def mixed(
+        self,
+        model: np.ndarray,
+        replies: Replies,
+        clients: Clients,  # noqa: ARG002
+        weights: np.ndarray,
+    ) -> np.ndarray:
+        return blended(model, replies, weights)
 
     def travelled(self, steps: np.ndarray) -> np.ndarray:
         """a_i: how far constant gradients of 1 would have taken each client, in units of the learning rate."""

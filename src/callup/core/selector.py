@@ -164,3 +164,7 @@ class Average(Method):
         self, model: np.ndarray, replies: Replies, clients: Clients, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """The next model; `weights`, where the selector gave them, replace the rule's own."""
+
+    def mixed(self, model: np.ndarray, replies: Replies, clients: Clients, weights: np.ndarray) -> np.ndarray:
+        """The next model where weights say how much of each local model is in it (`Selection.of_models`)."""
+        return self.combine(model, replies, clients, weights)

@@ -76,6 +76,8 @@ class Selection:
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Parts of each chosen client's score, aligned with `ids`; NaN where a client kept silent when it was probed."""
     notes: Mapping[str, float] = field(default_factory=dict)
+    of_models: bool = False
+    """Weights say how much of each local model is in the next one, also for rules that weigh updates otherwise."""
     whole: bool = False
     """Weights are parts of one whole: what a client that does not reply would have changed stays as it was."""
 
@@ -96,8 +98,9 @@ class Selection:
                 raise ContractError(f"{name} has shape {np.shape(part)} for {len(ids)} selected clients")
         if self.weights is not None and not (np.isfinite(self.weights) & (np.asarray(self.weights) > 0)).all():
             raise ContractError(f"weights must be positive and finite, got {np.asarray(self.weights)}")
-        if self.whole and self.weights is None:
-            raise ContractError("a selection without weights has no parts of a whole; leave whole out")
+        for name in ("of_models", "whole"):
+            if getattr(self, name) and self.weights is None:
+                raise ContractError(f"a selection without weights cannot say what they mean; leave {name} out")
 
     def weights_of(self, ids: Ids) -> np.ndarray | None:
         """Aggregation weights of these clients, where there are any."""

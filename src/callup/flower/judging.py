@@ -8,7 +8,7 @@ import numpy as np
 from flwr.app import ArrayRecord
 from flwr.serverapp.strategy import FedAvg, Strategy
 
-from callup.aggregation.blend import blended
+from callup.aggregation.blend import blended, next_model
 from callup.aggregation.contribution import measure_of, server_signals
 from callup.aggregation.workbench import ModelBench
 from callup.core.catalogue import AVERAGES, FILTERS
@@ -108,10 +108,10 @@ class Judge:
 
     def combined(self, replies: Replies, selection: Selection, clients: Clients) -> np.ndarray:
         """The next model by the average chosen, or the mean weighted by size."""
-        weights = selection.weights_of(replies.ids)
         if self.average is None:
+            weights = selection.weights_of(replies.ids)
             return blended(replies.start, replies, replies.num_examples if weights is None else weights)
-        return self.average.combine(replies.start, replies, _sized(clients, replies), weights)
+        return next_model(self.average, replies.start, replies, _sized(clients, replies), selection)
 
     def learn(self, replies: Replies, used: np.ndarray, model: np.ndarray) -> None:
         if self.filter is not None and len(replies.ids):

@@ -62,7 +62,8 @@ class RemoteSelector(Selector):
         parts = np.array(chosen.numbers("parts"), np.float64)
         if len(parts) != len(ids) or not (parts > 0).all():
             raise InputError(f"the selector chose {len(ids)} clients and gave weights that do not fit: {parts}")
-        return Selection(ids, weights=parts / parts.sum(), whole=bool(chosen.number("whole")))
+        of_models, whole = bool(chosen.number("of_models")), bool(chosen.number("whole"))
+        return Selection(ids, weights=parts / parts.sum(), of_models=of_models, whole=whole)
 
     def update(self, feedback: Feedback) -> None:
         facts = {"round": feedback.index, "ids": feedback.ids.tolist(), "failed": sorted(feedback.failed)}

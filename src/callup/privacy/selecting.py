@@ -97,7 +97,8 @@ class SelectorParty:
         chosen = ask(self._selector, now, message.number("k"))
         facts: dict[str, object] = {"ids": chosen.ids.tolist()}  # no scores, no notes: they hold QCID
         if chosen.weights is not None:
-            facts |= {"parts": coarse(chosen.weights), "whole": int(chosen.whole)}
+            meant = {"of_models": int(chosen.of_models), "whole": int(chosen.whole)}
+            facts |= {"parts": coarse(chosen.weights), **meant}
         return Message("chosen", facts).encode()
 
     def _update(self, message: Message) -> bytes:

@@ -147,6 +147,7 @@ class Lineup(Selector):
         return Selection(
             ids,
             weights=weights / weights.sum(),
+            of_models=True,
             whole=now.index > self.early_,
             scores={"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights},
             notes={

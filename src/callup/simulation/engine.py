@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from callup.aggregation.blend import moved
+from callup.aggregation.blend import moved, next_model
 from callup.aggregation.contribution import server_signals
 from callup.aggregation.workbench import ModelBench
 from callup.analytics.overcommit import cautious_dropout, smallest_ask
@@ -180,8 +180,7 @@ class Engine:
 
     def _average(self, replies: Replies, used: np.ndarray, selection: Selection, index: int, step: float) -> None:
         if used.any():
-            weights = selection.weights_of(replies.ids[used])
-            average = self.average.combine(self.model, replies.only(used), self.world.clients, weights)
+            average = next_model(self.average, self.model, replies.only(used), self.world.clients, selection)
             self.model = moved(self.model, average, step)
         if not np.isfinite(self.model).all():
             raise CallupError(f"the averaged model is not finite after round {index}; lower local.rate")
@@ -190,9 +189,8 @@ class Engine:
 
     def _bench(self, replies: Replies, selection: Selection) -> ModelBench:
         def combine(rows: np.ndarray) -> np.ndarray:
-            mask = np.isin(np.arange(len(replies.ids)), rows)
-            weights = selection.weights_of(replies.ids[mask])
-            return self.average.combine(replies.start, replies.only(mask), self.world.clients, weights)
+            some = replies.only(np.isin(np.arange(len(replies.ids)), rows))
+            return next_model(self.average, replies.start, some, self.world.clients, selection)
 
         held_out = self.world.validation
         return ModelBench(replies, lambda m: self.world.backend.scores(m, held_out), held_out.targets, combine)

@@ -106,6 +106,19 @@ def follows_the_weights_of_the_selection(make: MakeAverage) -> None:
 
 
 @average_checks.add
+def mixes_local_models_as_it_is_told(make: MakeAverage) -> None:
+    """Where weights are of models, the model goes straight towards their weighted mean, and not past it."""
+    replies = made_up(WORLD, _SOME, _MODEL)
+    weights = np.array([1.0, 5.0, 2.0, 1.0, 3.0])
+    way = weights @ replies.models.astype(np.float64) / weights.sum() - _MODEL
+    with blaming("mixed fails"):
+        gone = begun(make).mixed(_MODEL, replies, profile(WORLD), weights).astype(np.float64) - _MODEL
+    part = float(gone @ way / (way @ way))
+    require(_close(gone, part * way), "the model goes elsewhere than to the mean that the weights ask for")
+    require(0 < part <= 1 + 1e-6, f"the model goes {part:.3g} of the way to the mean that the weights ask for")
+
+
+@average_checks.add
 def leaves_the_replies_alone(make: MakeAverage) -> None:
     """Neither the last model nor the replies are written to."""
     replies = made_up(WORLD, _SOME, _MODEL)
