@@ -80,8 +80,12 @@ def test_whose_updates_became_short_weighs_more():
     assert heard("lineup:zeal=0", first) == pytest.approx(even)
     assert heard("lineup:zeal=0", first, [length / 2 for length in first]) == pytest.approx(even)
     # Now client 5 sends a tenth of what it did, a fifth of the median 1, and 4 half of its own, a tenth of the median.
-    # 5: the milder of 1/10 and 1/5; 4: the milder of 1/2 and 1/10. Weights 1, 1, 1, 2, 5.
-    assert heard("lineup:zeal=0", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx([0.1, 0.1, 0.1, 0.2, 0.5])
+    # 5: the milder of 1/10 and 1/5; 4: the milder of 1/2 and 1/10, and half is as good as usual. Weights 1, 1, 1, 1, 5.
+    usual = [1 / 9] * 4
+    assert heard("lineup:zeal=0", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx([*usual, 5 / 9])
+    # With 4 at two fifths of its own: 1, 1, 1, 2.5, 5.
+    few = [2 / 21] * 3
+    assert heard("lineup:zeal=0", first, [3.0, 1.0, 1.0, 0.08, 0.2]) == pytest.approx([*few, 5 / 21, 10 / 21])
     assert heard("lineup:zeal=0,even=false", first, [3.0, 1.0, 1.0, 0.1, 0.2]) == pytest.approx(even)
     # Nobody moves any more.
     assert heard("lineup:zeal=0", first, [0.0] * 5) == pytest.approx(even)
@@ -152,7 +156,19 @@ def test_whoever_was_asked_in_vain_counts_as_called_but_not_as_heard():
     after = chosen(lineup, clients, 2, 4)
     assert after.notes["debt"] == 0.0  # client 3 alone was heard, and it is balanced
     recent = dict(zip(after.ids.tolist(), after.scores["called_lately"].tolist(), strict=True))
-    assert recent == pytest.approx({1: 0.0, 2: 0.0, 3: 0.25, 4: 0.25}, abs=0.01)
+    assert recent == pytest.approx({1: 0.0, 2: 0.0, 3: 0.25, 4: 0.25})
+
+
+def test_a_place_counts_as_a_place_however_much_its_client_weighed():
+    # Client 1 alone has class 0 and weighs most; each of the three had a third of the places.
+    clients = Clients([1, 2, 3, 4], label_counts=[[100, 0], [0, 100], [0, 100], [0, 100]])
+    lineup = started("lineup", clients, k=3)
+    first = chosen(lineup, clients, 1, 3)
+    assert first.ids[0] == 1 and first.scores["share"][0] > 0.4
+    lineup.update(Feedback(1, first.ids, {}, clients))
+    after = chosen(lineup, clients, 2, 4)
+    recent = dict(zip(after.ids.tolist(), after.scores["called_lately"].tolist(), strict=True))
+    assert [recent[client] for client in first.ids.tolist()] == pytest.approx([0.5 / 3] * 3)
 
 
 def test_what_a_lost_reply_would_have_brought_is_still_owed():

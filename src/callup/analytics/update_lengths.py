@@ -8,20 +8,22 @@ from callup.core.index import Ids
 from callup.core.per_client import PerClient
 
 _SHORTEST = 1e-6  # of a typical update
+_USUAL = 0.5  # of a typical update or more: no shorter than data alone make it
 _TINY = 1e-300
 
 
 def shortness(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:
-    """1 where the last update was as long as others', or as near as theirs to the client's longest; else below.
+    """How long the last update was, against others' or against the client's longest; 1 for half the usual and more.
 
-    The milder of the two, because lengths alone differ between clients that train alike. Who was never heard is as
-    long as anybody.
+    The milder of the two, because lengths alone differ between clients that train alike, and up to a factor of two
+    neither tells. Who was never heard is as long as anybody.
     """
     if not len(last.ids):
         return np.ones(len(ids))
     against_others = _to_median(last.get(ids), last.values)
     decline = _to_median(_decline(last, longest, ids), _decline(last, longest, last.ids))
-    return np.asarray(np.clip(np.maximum(against_others, decline), _SHORTEST, 1.0))
+    milder = np.maximum(against_others, decline)
+    return np.asarray(np.where(milder < _USUAL, np.maximum(milder, _SHORTEST), 1.0))
 
 
 def slowdown(shortness: np.ndarray, k: int) -> np.ndarray:

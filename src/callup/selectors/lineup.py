@@ -36,7 +36,7 @@ _BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 @SELECTORS.add(
     "lineup",
     paper="Callup",
-    version=9,
+    version=10,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
@@ -47,7 +47,7 @@ class Lineup(Selector):
 
     Client i has n_i samples and label shares p_i, evened out; they differ from the target u by z_i. In the group S its
     share in the change of the model is w_i. What past rounds left undone is h, the sum of the groups' deviations
-    sum w z, and m_i, the sum of the client's shares, both fading by `fade` a round:
+    sum w z, and m_i, the sum of the client's places as shares of all, both fading by `fade` a round:
 
         J(S, w) =   |h + sum w_i z_i|^2             balance, with what is left of past rounds
                   + drift sum w_i |z_i|^2           each member's skew, which training runs after
@@ -60,8 +60,8 @@ class Lineup(Selector):
     Group and shares are found together, by exchanging members, of a greedy group and of a random one, until that brings
     nothing. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks; where updates
     grow longer as training goes on, their length does not tell how much is left to learn, and d is 0. A client whose
-    updates became short, because it lowers its learning rate more than others, weighs more in the average, so that its
-    share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
+    updates fell below half the usual length, because it lowers its learning rate more than others, weighs more in the
+    average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
     last two fifths of the planned rounds. From then on the share of a lost reply stays with the model as it was; until
     then those who replied take it over. docs/lineup.md derives J.
 
@@ -123,7 +123,7 @@ class Lineup(Selector):
         if self.basis == "auto":
             self._label_traits.check(clients, "lineup")
         self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
-        self.called_ = PerClient(0.0)  # m: the same, of everyone asked
+        self.called_ = PerClient(0.0)  # m: places among everyone asked, fading
         self.traits_ = no_rows()
         self.loss_ = PerClient(np.inf)
         self.length_ = PerClient(np.inf)  # of the last update
@@ -163,14 +163,16 @@ class Lineup(Selector):
         asked = feedback.asked if feedback.failed else heard
         if not self._labels(clients) and len(heard):
             self._listen(feedback)
-        shares = self._shares(clients, asked)
         arrived = np.isin(asked, heard)  # the part of the others is nobody's, also where it was shared out
-        for memory, ids, share in ((self.weight_, asked[arrived], shares[arrived]), (self.called_, asked, shares)):
-            memory.set(memory.ids.copy(), memory.values * self.fade)
-            memory.add(ids, self.fade * share)
-            memory.forget(memory.ids[memory.values < _FORGOTTEN])
+        self._count(self.weight_, asked[arrived], self._shares(clients, asked)[arrived])
+        self._count(self.called_, asked, np.full(len(asked), 1 / max(len(asked), 1)))
         if "update" in feedback.signals and len(heard):
             self._measure(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
+
+    def _count(self, memory: PerClient, ids: Ids, parts: np.ndarray) -> None:
+        memory.set(memory.ids.copy(), memory.values * self.fade)
+        memory.add(ids, self.fade * parts)
+        memory.forget(memory.ids[memory.values < _FORGOTTEN])
 
     def _terms(self, clients: Clients, ids: Ids, fees: np.ndarray) -> Terms:
         z = self._traits(clients, ids)
