@@ -164,7 +164,8 @@ def test_a_place_counts_as_a_place_however_much_its_client_weighed():
     clients = Clients([1, 2, 3, 4], label_counts=[[100, 0], [0, 100], [0, 100], [0, 100]])
     lineup = started("lineup", clients, k=3)
     first = chosen(lineup, clients, 1, 3)
-    assert first.ids[0] == 1 and first.scores["share"][0] > 0.4
+    assert first.ids[0] == 1
+    assert first.scores["share"][0] > 0.4
     lineup.update(Feedback(1, first.ids, {}, clients))
     after = chosen(lineup, clients, 2, 4)
     recent = dict(zip(after.ids.tolist(), after.scores["called_lately"].tolist(), strict=True))
