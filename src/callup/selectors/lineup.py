@@ -61,9 +61,9 @@ class Lineup(Selector):
     nothing. d_i is 0 for the client whose last update was the longest and 1 for the shortest, by ranks; where updates
     grow longer as training goes on, their length does not tell how much is left to learn, and d is 0. A client whose
     updates fell below half the usual length, because it lowers its learning rate more than others, weighs more in the
-    average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients are spared until the
-    last two fifths of the planned rounds. From then on the share of a lost reply stays with the model as it was; until
-    then those who replied take it over. docs/lineup.md derives J.
+    average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients
+    are spared until the last two fifths of the planned rounds. From then on the share of a lost reply stays with the
+    model as it was; until then those who replied take it over. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
