@@ -120,7 +120,20 @@ def _alone(result: dict[str, Any]) -> list[str]:
     for each in result["ratios"]:
         aim = f", aim {each['aim']:g}{_mark(each['times'] >= each['aim'])}" if each.get("aim") else ""
         lines.append(f"- {each['what']}: {each['times']:.2f} times{aim}")
+        lines += _out_of_reach(result, each.get("aim"))
     return [*lines, "", "Processor time is that of the process itself, without its workers."]
+
+
+def _out_of_reach(result: dict[str, Any], aim: float | None) -> list[str]:
+    """Of an aim that would take less time than the multiplications: by how much."""
+    if not aim or not result.get("floor_ms_one_core"):
+        return []
+    floor = result["floor_ms_one_core"] / result["cores"]
+    plain = min(row["ms"] for row in result["rows"] if row["name"].startswith("plain"))
+    if aim <= plain / floor:
+        return []
+    told = f"  The products alone take {floor:,.0f} ms on {result['cores']} cores at the speed of a large product, so"
+    return [told, f"  {plain / floor:.2f} times is the most without fewer multiplications or fewer digits."]
 
 
 def _selection(result: dict[str, Any]) -> list[str]:

@@ -60,7 +60,7 @@ def test_without_its_two_lines_the_app_runs_as_flower_runs_it(bare: Path) -> Non
     assert len(grid.sent) == 6  # FedAvg with all nodes
 
 
-@pytest.mark.parametrize("selector", ["fed-cbs", "random", "power-of-choice:d=4"])
+@pytest.mark.parametrize("selector", ["lineup", "fed-cbs", "random", "power-of-choice:d=4"])
 def test_the_lines_it_prints_are_all_that_is_needed(
     bare: Path, selector: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,7 +89,7 @@ def test_the_lines_it_prints_are_all_that_is_needed(
 
 
 def test_the_quickstart_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
-    for selector in ("fed-cbs", "power-of-choice", "oort", "fedacs", "random"):
+    for selector in ("lineup", "fed-cbs", "power-of-choice", "oort", "fedacs", "random"):
         assert checked(QUICKSTART, capsys, "--selector", selector)["ready"], selector
 
 
@@ -101,8 +101,14 @@ def test_an_answer_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) 
 def test_people_see_lines_with_their_indent(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["flower", "check", str(bare)]) == 0
     out = capsys.readouterr().out
-    assert '  +     strategy = callup.flower.Selecting(strategy, "fed-cbs", k=10, seed=1)' in out
-    assert "  + callup.flower.answer(app, label_counts=lambda context: ...)" in out
+    assert '  +     strategy = callup.flower.Selecting(strategy, "lineup", k=10, seed=1)' in out
+
+
+def test_what_would_help_and_is_not_needed_is_a_hint(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(bare, capsys)["hints"] == [
+        "lineup goes by 'update' unless clients tell more: callup.flower.answer(app, label_counts=lambda context: ...)"
+    ]
+    assert checked(QUICKSTART, capsys)["hints"] == []
 
 
 @pytest.mark.parametrize(

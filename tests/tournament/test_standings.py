@@ -6,7 +6,7 @@ import pytest
 
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.comparison import comparison
-from callup.experiments.tournament.overview import duel, tallies, tally
+from callup.experiments.tournament.overview import duel, remembered, tallies, tally
 from callup.experiments.tournament.page import page, tables_of
 from callup.experiments.tournament.standings import standings
 
@@ -129,6 +129,21 @@ def test_rounds_are_counted_to_where_random_selection_ends(case):
         "random": "behind",
         "c": "behind",
     }
+
+
+def test_recall_over_places_is_compared_where_both_have_played(case):
+    larger = replace(case.world("w", rare=[0]), environments=({"name": "e", "k": 4},))
+    worlds = (case.world("v", rare=[0]), larger, case.world("x"))
+    played = case.played(case.cup("random", "a", "b", worlds=worlds, champion="a"))
+    for place, (own, other) in enumerate([(0.6, 0.7), (0.8, None)]):
+        seeds(played, "a", [0.8] * 3, recall=[own] * 10, place=place)
+        seeds(played, "random", [0.7] * 3, recall=[0.2] * 10, place=place)
+        if other is not None:
+            seeds(played, "b", [0.8] * 3, recall=[other] * 10, place=place)
+    seeds(played, "a", [0.8] * 3, place=2)
+    found = [(one.method, one.places, one.recall, one.champion) for one in remembered(tables_of(played.board), "a")]
+    assert [one[:2] for one in found] == [("b", 1), ("a", 2), ("random", 2)]
+    assert [one[2:] for one in found] == [pytest.approx(pair) for pair in ((0.7, 0.6), (0.7, 0.7), (0.2, 0.7))]
 
 
 def test_recall_is_the_mean_over_the_last_fifth_and_zero_counts(case):

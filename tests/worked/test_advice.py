@@ -38,6 +38,12 @@ def test_who_asks_for_less_when_little_is_lost():
     assert found.sentences()[1] == "Within a point of the best: fed-cbs; none of them asks for less than active-fl."
 
 
+def test_the_default_of_those_who_ask_for_equally_little():
+    # Means .71 and .705, both from label counts.
+    found = advise(scene(random=[0.50, 0.51, 0.52], fed_cbs=[0.70, 0.71, 0.72], lineup=[0.695, 0.705, 0.715]))
+    assert (found.method, found.best) == ("lineup", "fed-cbs")
+
+
 def test_what_may_be_luck_is_said_to():
     found = advise(scene(random=[0.50, 0.70, 0.52], fed_cbs=[0.75, 0.60, 0.78]))
     assert found.method == "fed-cbs" and found.sentences()[1] == "That may be luck; more seeds would tell."

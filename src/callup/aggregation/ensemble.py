@@ -13,6 +13,7 @@ from callup.core.errors import InputError
 
 Score = Literal["accuracy", "likelihood"]
 
+_AT_A_TIME = 64  # samples turned around, so that many classes stay in the cache
 _FAR = 2.0**20  # a logit this far from the label's has long decided its sample
 
 
@@ -31,13 +32,15 @@ class Ensemble:
         self._kind = score
         self._parts = np.empty((len(logits), classes, samples))  # classes outside: scores run along samples
         for part, one in zip(self._parts, logits, strict=True):
-            exact = one.astype(np.float64)
-            np.subtract(exact.T, exact[np.arange(samples), labels], out=part)
+            for some in (slice(at, at + _AT_A_TIME) for at in range(0, samples, _AT_A_TIME)):
+                exact = one[some].astype(np.float64)
+                np.subtract(exact.T, exact[np.arange(len(exact)), labels[some]], out=part[:, some])
         np.clip(self._parts, -_FAR, _FAR, out=self._parts)
         widest = max(self._parts.max(), -self._parts.min())
         _, exponent = np.frexp(len(logits) * widest)
         step = np.ldexp(1.0, int(exponent) - 53)  # any sum is a whole number of steps, below 2**53
-        np.rint(self._parts / step, out=self._parts)
+        self._parts /= step
+        np.rint(self._parts, out=self._parts)
         self._parts *= step
         self._sum = np.zeros((classes, samples))
         if score == "accuracy":

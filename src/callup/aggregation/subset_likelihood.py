@@ -11,7 +11,8 @@ import numpy as np
 MOST = 80.0
 """Logits up to this far above the label's: e^80 is within the range of single precision, and so are sums of it."""
 _ERROR = 2.0**-15  # of a mean of logarithms: 80 and its roundings in single precision, several times over
-_AT_A_TIME = 1000  # samples, so that the products of a half stay in the cache
+_AT_A_TIME = 10_000  # logits of a model, so that the products of a half stay in the cache
+_FEWEST = 64  # samples at a time: with fewer there are too many small sums
 
 
 def contenders(parts: np.ndarray) -> np.ndarray:
@@ -19,12 +20,13 @@ def contenders(parts: np.ndarray) -> np.ndarray:
 
     parts: (models, classes, samples), logits less the label's; none above `MOST`.
     """
-    models, _, samples = parts.shape
+    models, classes, samples = parts.shape
+    few = max(_AT_A_TIME // classes, _FEWEST)
     half = models // 2
     in_first, in_second = _sizes(half), _sizes(models - half)
     losses = np.zeros((2 ** (models - half), 2**half))
-    for begin in range(0, samples, _AT_A_TIME):
-        some = np.ascontiguousarray(parts[:, :, begin : begin + _AT_A_TIME], np.float32)
+    for begin in range(0, samples, few):
+        some = np.ascontiguousarray(parts[:, :, begin : begin + few], np.float32)
         for size in range(1, models + 1):
             factors = np.exp(some / np.float32(size))
             with np.errstate(over="ignore", invalid="ignore"):  # in sets of more than `size`, which nobody asks for

@@ -11,6 +11,7 @@ import typer
 from callup.cli.options import AsFormat, Force, Format
 from callup.cli.race import cores
 from callup.cli.terminal import clean, print_json, say, suggest_next
+from callup.core.catalogue import DEFAULT
 from callup.core.errors import UsageError
 
 
@@ -23,9 +24,9 @@ class Share(StrEnum):
 
 
 _CONTENDERS = {
-    Share.counts: ("random", "lineup", "fed-cbs:sharp", "astraea", "fedemd"),
-    Share.updates: ("random", "lineup:updates", "clustered-similarity", "fed-cucb", "lineup:losses"),
-    Share.losses: ("random", "lineup:losses", "power-of-choice", "active-fl", "oort"),
+    Share.counts: ("random", DEFAULT, "fed-cbs:sharp", "astraea", "fedemd"),
+    Share.updates: ("random", f"{DEFAULT}:updates", "clustered-similarity", "fed-cucb", f"{DEFAULT}:losses"),
+    Share.losses: ("random", f"{DEFAULT}:losses", "power-of-choice", "active-fl", "oort"),
 }
 
 

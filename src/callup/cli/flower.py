@@ -11,6 +11,7 @@ from callup.cli import completion
 from callup.cli.commands import CONTEXT, Command
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import clean, print_json, suggest_next
+from callup.core.catalogue import DEFAULT
 from callup.core.errors import InputError
 
 app = typer.Typer(
@@ -32,7 +33,7 @@ def check(
     folder: Annotated[Path, typer.Argument(metavar="PATH", help="The folder of a Flower app.")],
     selector: Annotated[
         str, typer.Option(help="The method the app shall use.", autocompletion=completion.selectors)
-    ] = "fed-cbs",
+    ] = DEFAULT,
     format: AsFormat = Format.table,
 ) -> None:
     """Read a Flower app and print the exact lines to change. Nothing of the app is run or changed."""
@@ -48,7 +49,8 @@ def check(
             {"file": str(change.file), "below": change.below, "text": change.text, "why": change.why}
             for change in found.changes
         ]
-        print_json({"success": True, "ready": found.ready, "changes": changes, "problems": found.problems})
+        told = {"changes": changes, "problems": found.problems, "hints": found.hints}
+        print_json({"success": True, "ready": found.ready, **told})
         return
     for problem in found.problems:
         print(clean(problem))
@@ -57,6 +59,8 @@ def check(
         print(clean(f"{where}: {change.why}"))
         indent = len(change.text) - len(change.text.lstrip())
         print(f"  + {' ' * indent}{clean(change.text)}")
+    for hint in found.hints:
+        print(clean(hint))
     if found.ready:
         print(f"{folder} is ready for {chosen.spec}")
         suggest_next(f"flwr run {folder} --stream")

@@ -10,7 +10,7 @@ from callup.cli import completion
 from callup.cli.options import AsFormat, Format
 from callup.cli.terminal import print_json, results, suggest_next
 
-_NEXT = {"selectors": "callup show fed-cbs", "signals": "callup show label_counts"}
+_NEXT = {"selectors": "callup show lineup", "signals": "callup show label_counts"}
 
 
 def list_methods(

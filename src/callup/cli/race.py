@@ -101,7 +101,7 @@ def play(cells: list[Cell], folder: Path, command: str, jobs: int, format: Forma
     else:
         print_summary(runs)
         say(f"report: {page}")
-        suggest_next(f"callup report {folder} --open", "callup show fed-cbs")
+        suggest_next(f"callup report {folder} --open", "callup show lineup")
     if open:
         open_page(page)
 

@@ -44,7 +44,7 @@ def validate(
         say(f"{broken} of {len(rows)} rules are broken; each says what to look for")
     else:
         print(f"all {len(rows)} rules are kept")
-        suggest_next(f"callup race random fed-cbs {method}", f"callup show {by_name([method])[0].partition(':')[0]}")
+        suggest_next(f"callup race random lineup {method}", f"callup show {by_name([method])[0].partition(':')[0]}")
     if broken:
         raise typer.Exit(FAILED)
 

@@ -8,3 +8,6 @@ from callup.core.selector import Average, Filter, Selector
 SELECTORS: Registry[Selector] = Registry("selector", "callup.selectors")
 FILTERS: Registry[Filter] = Registry("filter", "callup.aggregation")
 AVERAGES: Registry[Average] = Registry("average", "callup.aggregation")
+
+DEFAULT = "lineup"
+"""The selector for those who do not say which: the stored tournament says so, and a test holds it to that."""

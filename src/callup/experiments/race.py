@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from callup.analytics.maverick import find
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.errors import UsageError, suggest
 from callup.core.types import check_k
 from callup.experiments.grid import Cell
 from callup.partition.label_file import read_labels
 from callup.simulation.settings import Settings
 
-DEFAULT_METHODS = ("random", "power-of-choice", "fedacs", "fedemd", "fed-cbs", "fed-cbs:sharp")
+DEFAULT_METHODS = ("random", DEFAULT, "power-of-choice", "fedacs", "fedemd", "fed-cbs", "fed-cbs:sharp")
 
 
 @dataclass(frozen=True)

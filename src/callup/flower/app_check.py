@@ -9,7 +9,7 @@ from typing import Any
 
 from callup.core.errors import InputError
 from callup.core.selector import Selector
-from callup.core.signals import Need
+from callup.core.signals import Ask, Need
 from callup.flower.app_source import called_name, calls, makes_strategy, module, parse, read_toml
 
 _OLD = {"client_fn", "server_fn", "NumPyClient", "start_server", "start_client", "start_simulation", "run_simulation"}
@@ -34,6 +34,8 @@ class Findings:
     client: Path
     changes: list[Change] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    """What would help and is not needed."""
 
     @property
     def ready(self) -> bool:
@@ -95,7 +97,13 @@ def _check_client(found: Findings, selector: Selector, variable: str) -> None:
         given.add("num_examples")
     if "label_counts" in [name for name, _ in wanted]:
         wanted = [(name, takes) for name, takes in wanted if name != "num_examples"]
-    lacking = [f"{name}=lambda {takes}: ..." for name, takes in wanted if name not in given]
+    lacking = [_keyword(name, takes) for name, takes in wanted if name not in given]
+    found.hints += [
+        f"{selector.card.name} goes by '{stopgap}' unless clients tell more: "
+        f"callup.flower.answer({variable}, {_keyword(wish.signal.name, _takes(wish))})"
+        for need in selector.needs
+        if (stopgap := _stopgap(need)) and (wish := need.any_of[0]).signal.name not in given
+    ]
     if not lacking:
         return
     if answers:
@@ -117,7 +125,22 @@ def _of_client(need: Need) -> tuple[str, str] | None:
     if need.optional or any(ask.signal.name in _SERVED or ask.time == "server" for ask in need.any_of):
         return None
     first = need.any_of[0]
-    return first.signal.name, "context" if first.time == "profile" else "arrays, context"
+    return first.signal.name, _takes(first)
+
+
+def _stopgap(need: Need) -> str | None:
+    """What the server takes by itself where clients do not answer what the method would rather have."""
+    names = [ask.signal.name for ask in need.any_of]
+    served = [name for name in names if name in _SERVED]
+    return served[0] if served and names[0] not in _SERVED and not need.optional else None
+
+
+def _takes(ask: Ask) -> str:
+    return "context" if ask.time == "profile" else "arrays, context"
+
+
+def _keyword(name: str, takes: str) -> str:
+    return f"{name}=lambda {takes}: ..."
 
 
 def _check_import(tree: ast.Module, path: Path, found: Findings) -> None:

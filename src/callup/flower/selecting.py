@@ -12,7 +12,7 @@ from flwr.common import log
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.errors import UsageError
 from callup.core.selector import Average, Filter, Selector
 from callup.flower import wire
@@ -43,7 +43,7 @@ class Selecting(Strategy):
     def __init__(
         self,
         strategy: Strategy,
-        selector: str | Selector | Mapping[str, Any] = "random",
+        selector: str | Selector | Mapping[str, Any] = DEFAULT,
         *,
         run: str | Path | None = None,
         resume: bool | None = None,
@@ -56,7 +56,7 @@ class Selecting(Strategy):
         config = dict(selector) if isinstance(selector, Mapping) else {"selector": selector}
         given = {"run": run, "resume": resume, "filter": filter, "average": average, "guard": guard, **options}
         settings, rest = options_of(config, given)
-        chosen = SELECTORS.make(rest.get("selector", "random"))
+        chosen = SELECTORS.make(rest.get("selector", DEFAULT))
         refuse_what_cannot_work(strategy, chosen)
         judge = Judge(strategy, rest.get("filter"), rest.get("average"), validation, settings.seed)
         self.strategy = strategy

@@ -91,6 +91,34 @@ def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel
     return Duel(place.name, rival, gap, slower(speeds[method], speeds[rival]), short, best)
 
 
+@dataclass(frozen=True)
+class Remembered:
+    """A method's recall on the classes of Mavericks, on the mean, beside the champion's in the same places."""
+
+    method: str
+    places: int
+    recall: float
+    champion: float
+
+
+def remembered(tables: Tables, champion: str) -> list[Remembered]:
+    """Every ranked method that has played where there are Mavericks, the one that recalls their classes best first."""
+    recalls = {
+        place: {
+            line.method: line.recall.value for line in lines if not line.reference and line.recall.value is not None
+        }
+        for place, lines in tables.items()
+    }
+    shared = [own for own in recalls.values() if champion in own]
+    names = dict.fromkeys(name for own in shared for name in own)
+    found = []
+    for name in names:
+        both = [(own[name], own[champion]) for own in shared if name in own]
+        theirs, ours = (sum(values) / len(both) for values in zip(*both, strict=True))
+        found.append(Remembered(name, len(both), theirs, ours))
+    return sorted(found, key=lambda one: (one.champion - one.recall, one.method))
+
+
 def _share(places: Mapping[Standing, tuple[str, ...]]) -> float | None:
     decided = sum(len(places[kind]) for kind in KINDS if kind != "open")
     return (len(places["best"]) + len(places["tied"])) / decided if decided else None

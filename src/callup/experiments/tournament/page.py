@@ -9,7 +9,7 @@ from callup.experiments.tournament import board as rule
 from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.markdown import NONE, after_first_line, percent, points, ratio, row, value
-from callup.experiments.tournament.overview import KINDS, Tables, Tally, duel, tallies, tally
+from callup.experiments.tournament.overview import KINDS, Tables, Tally, duel, remembered, tallies, tally
 from callup.experiments.tournament.standings import Line, standings
 from callup.experiments.tournament.worlds import Place, World
 
@@ -30,6 +30,7 @@ def page(board: Board) -> Iterator[str]:
         yield from _overview("Held-out worlds", board, tables, fresh)
     if board.cup.champion:
         yield from _champion(board, tables)
+        yield from _recall(board, tables)
     yield f"\n## How methods are cut\n\n{after_first_line(rule.__doc__)}"
     yield f"\n## How a place is judged\n\n{after_first_line(judging.__doc__)}"
     for world in board.cup.worlds:
@@ -99,6 +100,21 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
                 ratios += [1 + one.rounds.mean] if one.rounds is not None else []
         if len(ratios) > 1 and math.isfinite(sum(ratios)):
             yield row(f"{world.name}: mean", "", "", f"{sum(ratios) / len(ratios):.2f}", "")
+
+
+def _recall(board: Board, tables: Tables) -> Iterator[str]:
+    champion = board.cup.champion
+    found = remembered(tables, champion)
+    if not found:
+        return
+    yield "\n## Recall on the classes of Mavericks\n"
+    yield f"The mean over the places in which a method has played, and that of {champion} in the same ones, by the"
+    yield "difference.\n"
+    yield f"| method | places | recall, % | {champion} there, % |"
+    yield "|---|---|---|---|"
+    for one in found:
+        name = f"**{one.method}**" if one.method == champion else one.method
+        yield row(name, str(one.places), f"{100 * one.recall:.1f}", f"{100 * one.champion:.1f}")
 
 
 def _listed(*names: str) -> str:
