@@ -1,7 +1,7 @@
 """How long selecting takes, and how much memory, for every selector from a thousand clients to a million.
 
 `python benchmarks/selection.py` measures, prints and stores `benchmarks/results/select.json`; names of selectors
-measure only those and leave the rest as stored. `python benchmarks/performance_page.py` then writes the pages. Each
+measure only those, leave the rest as stored and say so on the page. `python benchmarks/performance_page.py` then writes the pages. Each
 case runs in a process of its own, one after the other, with one BLAS thread. Processor time is what counts: other work
 on the machine hardly changes it. Memory over many rounds is measured beside the rest, on another core.
 """
@@ -93,6 +93,15 @@ def machine() -> dict[str, Any]:
     }
 
 
+def apart(specs: list[str], here: dict[str, Any], there: dict[str, Any]) -> str:
+    """What keeps some lines from being compared with the others."""
+    speed = "matmul_gflops_float64"
+    return (
+        f"{', '.join(specs)} measured apart from the others, at {here[speed]} GFLOP/s where they had {there[speed]}: "
+        "do not compare."
+    )
+
+
 def store(results: dict[str, Any]) -> None:
     """After every series, so that an interrupted run keeps what it has."""
     results["cases"].sort(key=lambda c: (c["spec"], c["k"], c["clients"]))
@@ -106,9 +115,12 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="measure memory over 10,000 rounds too (some minutes)")
     chosen = parser.parse_args()
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": [], "growth": []}
-    if not chosen.specs:
-        stored = {"cases": [], "growth": stored["growth"], "remarks": [f"{flaw}." for flaw in noise()]}
-    stored["machine"] = one_thread(machine)
+    here = one_thread(machine)
+    if chosen.specs and stored["cases"]:
+        stored["remarks"] = [*stored.get("remarks", []), apart(chosen.specs, here, stored["machine"])]
+    else:
+        flaws = [f"{flaw}." for flaw in noise()]
+        stored = {"cases": [], "growth": stored["growth"], "remarks": flaws, "machine": here}
     with ThreadPoolExecutor(1) as beside:
         growth = beside.submit(lambda: [alone(grown, spec) for spec in STEADY]) if chosen.growth else None
         for spec, k in cases(chosen.specs or specs()):
