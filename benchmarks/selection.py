@@ -1,9 +1,10 @@
 """How long selecting takes, and how much memory, for every selector from a thousand clients to a million.
 
 `python benchmarks/selection.py` measures, prints and stores `benchmarks/results/select.json`; names of selectors
-measure only those, leave the rest as stored and say so on the page. `python benchmarks/performance_page.py` then writes the pages. Each
-case runs in a process of its own, one after the other, with one BLAS thread. Processor time is what counts: other work
-on the machine hardly changes it. Memory over many rounds is measured beside the rest, on another core.
+measure only those, leave the rest as stored and say so on the page. `python benchmarks/performance_page.py` then writes
+the pages. Each case runs in a process of its own, one after the other, with one BLAS thread. Processor time is what
+counts: other work on the machine hardly changes it. Memory over many rounds is measured beside the rest, on another
+core.
 """
 
 from __future__ import annotations
