@@ -25,8 +25,8 @@ class Share(StrEnum):
 
 _CONTENDERS = {
     Share.counts: ("random", DEFAULT, "fed-cbs:sharp", "astraea", "fedemd"),
-    Share.updates: ("random", f"{DEFAULT}:updates", "clustered-similarity", "fed-cucb", f"{DEFAULT}:losses"),
-    Share.losses: ("random", f"{DEFAULT}:losses", "power-of-choice", "active-fl", "oort"),
+    Share.updates: ("random", "lineup:updates", "clustered-similarity", "fed-cucb", "lineup:losses"),
+    Share.losses: ("random", "lineup:losses", "power-of-choice", "active-fl", "oort"),
 }
 
 
