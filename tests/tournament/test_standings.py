@@ -185,6 +185,21 @@ def test_the_rival_is_chosen_by_validation_accuracy(case):
     assert one.rounds.mean == -0.5
 
 
+@pytest.mark.parametrize(
+    ("own", "shown"), [((0.6, 0.7, 0.8), "-10.0 [-34.8, +14.8] (b)"), ((0.9, 0.9, 0.9), "highest")]
+)
+def test_the_page_says_how_far_the_champion_is_from_the_best_recall(case, own, shown):
+    cup = case.cup("random", "a", "b", worlds=(case.world(rare=[0]),), champion="a", seeds=3)
+    played = case.played(cup)
+    # Differences of -0.2, -0.1 and 0.0 to b: -0.1 -+ 4.3027 x 0.1 / sqrt(3).
+    for seed, recall in enumerate(own):
+        played.put("a", seed, 0, 0.8, curve=[0.8] * 10, recall=[recall] * 10)
+        played.put("b", seed, 0, 0.8, curve=[0.8] * 10, recall=[0.8] * 10)
+        played.put("random", seed, 0, 0.7, curve=[0.7] * 10, recall=[0.0] * 10)
+    line = next(line for line in page(played.board) if line.startswith("| w: e | b |"))
+    assert line.endswith(f"| {shown} |")
+
+
 def test_the_page_says_what_there_is_and_what_is_missing(full):
     text = "\n".join(page(full.board))
     assert "| 2 | b | 5 | 79.9 ± 0.3 | 80.9 | -0.1 [-0.5, +0.3] |" in text
@@ -219,3 +234,18 @@ def test_a_small_cup_is_shown_against_its_champion(case, full):
     assert "callup reproduce tournament/parts --scale small" in text
     assert "| a | 80.0 |" in text
     assert "| c | -2.2 [-2.8, -1.6] |" in text
+
+
+def test_a_small_cup_shows_recall_where_there_are_mavericks(case):
+    worlds = (case.world("v"), replace(case.world("w", rare=[0]), environments=({"name": "e", "k": 4},)))
+    played = case.played(case.cup("random", "a", worlds=worlds, champion="a"))
+    seeds(played, "a", [0.8, 0.8], place=0)
+    seeds(played, "a", [0.8, 0.8], recall=[0.6] * 10, place=1)
+    seeds(played, "random", [0.7], recall=[0.25] * 10, place=1)
+    text = "\n".join(comparison(played.board))
+    told = text.partition("recall on the classes of Mavericks, in %:\n\n")[2].splitlines()
+    assert told == ["| method | w: e |", "|---|---|", "| a | 60.0 |", "| random | 25.0 |"]
+
+
+def test_a_small_cup_without_mavericks_says_nothing_of_recall(full):
+    assert "recall" not in "\n".join(comparison(Board(replace(full.board.cup, champion="a"), full.results)))

@@ -8,7 +8,7 @@ from callup.analytics.student import paired_gap
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.cup import Contestant
 from callup.experiments.tournament.markdown import NONE, points, row
-from callup.experiments.tournament.scores import final_accuracy
+from callup.experiments.tournament.scores import final_accuracy, recalls_by_seed
 from callup.experiments.tournament.worlds import Place
 
 
@@ -27,9 +27,28 @@ def comparison(board: Board) -> Iterator[str]:
     yield row("method", *(place.name for place in board.places))
     yield "|---" * (1 + len(board.places)) + "|"
     yield row(champion.name, *(_accuracy(board, place, champion) for place in board.places))
-    for method in cup.methods:
-        if method.name != champion.name:
-            yield row(method.name, *(_difference(board, place, method, champion) for place in board.places))
+    others = [method for method in cup.methods if method.name != champion.name]
+    for method in others:
+        yield row(method.name, *(_difference(board, place, method, champion) for place in board.places))
+    yield from _recalls(board, [champion, *others])
+
+
+def _recalls(board: Board, methods: list[Contestant]) -> Iterator[str]:
+    """The same methods and places by their mean recall on the classes that Mavericks own, where there are any."""
+    found = {place.name: {m.name: _recall(board, place, m) for m in methods} for place in board.places}
+    known = [name for name, own in found.items() if any(told != NONE for told in own.values())]
+    if not known:
+        return
+    yield "\nTheir recall on the classes of Mavericks, in %:\n"
+    yield row("method", *known)
+    yield "|---" * (1 + len(known)) + "|"
+    for method in methods:
+        yield row(method.name, *(found[name][method.name] for name in known))
+
+
+def _recall(board: Board, place: Place, method: Contestant) -> str:
+    known = recalls_by_seed(board.done(place, method)).values()
+    return f"{100 * sum(known) / len(known):.1f}" if known else NONE
 
 
 def _accuracy(board: Board, place: Place, method: Contestant) -> str:

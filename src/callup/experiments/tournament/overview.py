@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from callup.analytics.student import Gap, paired_gap
 from callup.experiments.tournament.board import Board
-from callup.experiments.tournament.scores import final_accuracy
+from callup.experiments.tournament.scores import final_accuracy, recalls_by_seed
 from callup.experiments.tournament.speed import rounds_by_seed, slower
 from callup.experiments.tournament.standings import Line, Standing
 from callup.experiments.tournament.worlds import Place
@@ -67,7 +67,7 @@ class Duel:
     accuracy: Gap | None
     rounds: Gap | None
     """Relative difference in rounds to where the rival ends."""
-    recall: float | None
+    recall: Gap | None
     """Difference to the best recall any method has on the classes that Mavericks own."""
     recalls_best: str | None
 
@@ -86,7 +86,7 @@ def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel
     speeds = {name: rounds_by_seed(runs[name], ends[rival]) for name in (method, rival)}
     recalls = {line.method: line.recall.value for line in lines if not line.reference and line.recall.value is not None}
     best = max(recalls, key=lambda name: (recalls[name], name == method)) if method in recalls else None
-    short = recalls[method] - recalls[best] if best else None
+    short = paired_gap(recalls_by_seed(runs[method]), recalls_by_seed(runs[best])) if best else None
     gap = paired_gap(ends[method], ends[rival])
     return Duel(place.name, rival, gap, slower(speeds[method], speeds[rival]), short, best)
 

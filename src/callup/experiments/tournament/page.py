@@ -9,7 +9,7 @@ from callup.experiments.tournament import board as rule
 from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.markdown import NONE, after_first_line, percent, points, ratio, row, value
-from callup.experiments.tournament.overview import KINDS, Tables, Tally, duel, remembered, tallies, tally
+from callup.experiments.tournament.overview import KINDS, Duel, Tables, Tally, duel, remembered, tallies, tally
 from callup.experiments.tournament.standings import Line, standings
 from callup.experiments.tournament.worlds import Place, World
 
@@ -94,12 +94,17 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
         for place in world.places:
             one = duel(board, place, name, tables[place.name])
             if one is not None:
-                short = NONE if one.recall is None else f"{100 * one.recall:+.1f}"
-                short += f" ({one.recalls_best})" if one.recall else ""
-                yield row(place.name, one.rival, points(one.accuracy), ratio(one.rounds), short)
+                yield row(place.name, one.rival, points(one.accuracy), ratio(one.rounds), _short(one, name))
                 ratios += [1 + one.rounds.mean] if one.rounds is not None else []
         if len(ratios) > 1 and math.isfinite(sum(ratios)):
             yield row(f"{world.name}: mean", "", "", f"{sum(ratios) / len(ratios):.2f}", "")
+
+
+def _short(one: Duel, champion: str) -> str:
+    """How far its recall is from the best one."""
+    if one.recalls_best == champion:
+        return "highest"
+    return points(one.recall) + (f" ({one.recalls_best})" if one.recalls_best else "")
 
 
 def _recall(board: Board, tables: Tables) -> Iterator[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 from callup.core.errors import InputError
 from callup.experiments.metrics import Series
+from callup.experiments.reproduce.store import Done
 
 LAST = 0.2
 """The end of a run: its last fifth."""
@@ -26,6 +28,12 @@ def final_recall(series: Series) -> float | None:
     rows = [row for index, row in zip(series.index, series.recall, strict=False) if _late(series, index)]
     known = [value for row in rows for value in row if value is not None]
     return math.fsum(known) / len(known) if known else None
+
+
+def recalls_by_seed(runs: Mapping[int, Done]) -> dict[int, float]:
+    """Of the runs that kept it."""
+    found = {seed: final_recall(run.series) for seed, run in runs.items()}
+    return {seed: recall for seed, recall in found.items() if recall is not None}
 
 
 def _late(series: Series, index: int) -> bool:
