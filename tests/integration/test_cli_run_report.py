@@ -28,6 +28,21 @@ def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert all(len(record.asked) == 5 for record in done.history)
 
 
+@pytest.mark.parametrize(
+    ("selector", "words"), [("lineup", "label_counts"), ("lineup:updates", "update from round 2"), ("random", None)]
+)
+def test_a_run_and_its_report_say_what_the_method_went_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], selector: str, words: str | None
+) -> None:
+    folder = tmp_path / "run"
+    assert run([*SHORT, "--set", f"selector={selector}", "--out", str(folder)]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "went by" in line]
+    assert said == ([f"{selector} went by {words}"] if words else [])
+    assert run(["report", str(folder)]) == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert (f"Went by {words} here." in page) if words else ("Went by" not in page)
+
+
 def test_settings_can_be_changed_for_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     changes = ["--set", "k=3", "--set", "local.epochs=1", "--set", "target=none", "--seed", "11"]

@@ -13,6 +13,7 @@ import pytest
 from flwr.app import Error, Message
 from flwr.serverapp.strategy import FedAvg
 
+from callup.core.basis import told_by
 from callup.core.catalogue import DEFAULT
 from callup.core.errors import CallupError, UsageError
 from callup.flower import LocalGrid, Selecting
@@ -305,14 +306,21 @@ def test_settings_come_from_the_run_config_and_code_goes_first() -> None:
     assert np.isclose(strategy.session.options.wait, 120.0)
 
 
-@pytest.mark.parametrize(("app", "basis"), [(flower_app.answering_app, 0.0), (flower_app.plain_app, 2.0)])
-def test_who_names_no_selector_gets_the_default_by_label_counts_or_by_updates(app: Any, basis: float) -> None:
+@pytest.mark.parametrize(
+    ("app", "basis"), [(flower_app.answering_app, "label_counts"), (flower_app.plain_app, "update")]
+)
+def test_who_names_no_selector_gets_the_default_by_label_counts_or_by_updates(
+    app: Any, basis: str, caplog: pytest.LogCaptureFixture
+) -> None:
     strategy = Selecting(FedAvg(fraction_evaluate=0.0), k=3)
     assert strategy.selector.spec == DEFAULT
     with server_task():
         strategy.start(LocalGrid(app(), NODES), flower_app.model(), num_rounds=2)
     assert [len(record["used"]) for record in strategy.history] == [3, 3]
-    assert strategy.history[1]["notes"]["basis"] == basis
+    assert told_by(strategy.history[1]["notes"]) == basis
+    assert [r.getMessage() for r in caplog.records if "goes by" in r.getMessage()] == [
+        f"callup: {DEFAULT} goes by {basis}"
+    ]
 
 
 def test_a_node_that_never_says_who_it_is_holds_up_nobody() -> None:

@@ -9,6 +9,7 @@ from callup import Clients, Feedback, Plan, Round, selector, stream
 from callup.analytics.swap_search import Group, Terms, best_group, most_needed_first, settled
 from callup.analytics.traits import from_counts, from_gram, pivoted_cholesky, sketches
 from callup.analytics.update_lengths import slowdown
+from callup.core.basis import told_by
 from callup.core.errors import InputError, MissingSignal, UsageError
 
 NOBODY = np.empty(0, np.int64)
@@ -211,7 +212,10 @@ def test_inner_products_are_as_good_as_shares_as_they_are(target):
         assert ours.notes["objective"] == pytest.approx(theirs.notes["objective"], abs=1e-9)
         a.update(Feedback(index, ours.ids, {}, whole))
         b.update(Feedback(index, theirs.ids, {}, gram))
-    assert (chosen(a, whole, 9, 1).notes["basis"], chosen(b, gram, 9, 1).notes["basis"]) == (0.0, 1.0)
+    assert [told_by(chosen(one, known, 9, 1).notes) for one, known in ((a, whole), (b, gram))] == [
+        "label_counts",
+        "label_gram",
+    ]
 
 
 def test_vectors_from_a_gram_matrix_have_the_inner_products_of_the_shares():
@@ -247,7 +251,7 @@ def test_from_updates_opposites_go_together():
         group = chosen(lineup, clients, index, 2)
         assert len(set(group.ids.tolist()) & {1, 2}) == 1
         assert group.scores["skew"] == pytest.approx([1.0, 1.0])
-        assert group.notes["basis"] == 2.0
+        assert told_by(group.notes) == "update"
         assert group.notes["objective"] == pytest.approx(0.03 * (0.5 / 0.6 + 0.25 + 0.5))
 
 
@@ -371,3 +375,17 @@ def test_a_million_clients_are_looked_at_through_a_pool():
     assert len(chosen(lineup, clients, 1, 10).ids) == 10
     assert len(chosen(lineup, clients, 1, 80).ids) == 80  # never fewer than asked for
     lineup.update(Feedback(1, NOBODY, {}, clients))
+
+
+def test_who_is_drawn_by_lot_bounds_what_any_claim_can_win():
+    # 40 clients, 4 places; client 0 claims a class of its own. Among 8 drawn by lot it can be called in one round of
+    # five: 100 of 500, standard deviation 8.9, and 5 of those above has a chance below 1e-6. Else it is there always.
+    counts = np.tile([30, 30, 0], (40, 1))
+    counts[0] = [0, 0, 60]
+    clients = Clients(np.arange(40), label_counts=counts)
+    calls = {}
+    for spec in ("lineup", "lineup:candidates=8"):
+        lineup = started(spec, clients, k=4)
+        calls[spec] = sum(0 in chosen(lineup, clients, index, 4).ids for index in range(1, 501))
+    assert calls["lineup"] == 500
+    assert 50 < calls["lineup:candidates=8"] <= 145

@@ -10,6 +10,7 @@ import typer
 from callup.cli.failures import INTERRUPTED
 from callup.cli.options import AsFormat, Force, Format, OutFolder, Verbose, WhenFull, WhenFullOption
 from callup.cli.terminal import print_json, say, suggest_next
+from callup.core.basis import went_by
 from callup.core.errors import CallupError, UsageError, suggest
 
 if TYPE_CHECKING:
@@ -75,8 +76,10 @@ def play(cell: Cell, folder: Path, format: Format, how: Recording) -> None:
         print_json({"success": True, "folder": str(folder), **rows_for_json(runs)})
         return
     print_summary(runs)
-    for sentence in summary(runs[0].history) if runs else []:
-        say(sentence)
+    for one in runs[:1]:
+        basis = went_by((record.index, record.notes) for record in one.history)
+        for sentence in ([f"{one.settings['selector']} went by {basis}"] if basis else []) + summary(one.history):
+            say(sentence)
     say(f"run: {folder}")
     suggest_next(f"callup report {folder}")
 

@@ -11,6 +11,7 @@ from flwr.app import ArrayRecord
 from flwr.common import log
 from flwr.serverapp.strategy import Result
 
+from callup.core.basis import told_by
 from callup.core.clients import Clients
 from callup.core.errors import InputError, UsageError
 from callup.flower.called import Called
@@ -80,6 +81,9 @@ class Recorder:
         """The round is on disk when this returns."""
         record = story.record()
         record["clock"] = record["seconds"] + (self.history[-1]["clock"] if self.history else 0.0)
+        basis = told_by(record["notes"])
+        if basis and basis != (told_by(self.history[-1]["notes"]) if self.history else None):
+            log(INFO, "callup: %s goes by %s", session.selector.spec, basis)
         self.history.append(record)
         log(INFO, "callup: %s", story.line(session.crew.known.roster))
         if self._folder is None or story.called is None or story.feedback is None:

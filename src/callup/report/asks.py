@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from callup.core.basis import went_by
 from callup.core.catalogue import SELECTORS
 from callup.core.errors import CallupError
 from callup.core.signals import Needs
@@ -38,6 +39,8 @@ class Asked:
     summary: str
     paper: str
     questions: list[Question]
+    went_by: str
+    """Of alternatives, the one it chose by in these runs, where it says so."""
     known: bool
     """False for a selector that this installation has no card of."""
 
@@ -69,7 +72,7 @@ def asked(methods: Iterable[Method]) -> list[Asked]:
 def _asked(method: Method) -> Asked:
     card = method.card
     if card is None:
-        return Asked([method.name], "", "", [], False)
+        return Asked([method.name], "", "", [], "", False)
     questions = [
         Question(
             " or ".join(ask.signal.name for ask in need.any_of) + (" (if there is one)" if need.optional else ""),
@@ -80,7 +83,9 @@ def _asked(method: Method) -> Asked:
         )
         for need in _needs(method)
     ]
-    return Asked([method.name], card.summary, card.paper, questions, True)
+    bases = (went_by((record.index, record.notes) for record in run.history) for run in method.runs)
+    basis = "; ".join(dict.fromkeys(filter(None, bases)))
+    return Asked([method.name], card.summary, card.paper, questions, basis, True)
 
 
 def _needs(method: Method) -> Needs:

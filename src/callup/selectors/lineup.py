@@ -14,6 +14,7 @@ from callup.analytics.pool import candidate_pool
 from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
 from callup.analytics.update_lengths import shortness, slowdown
 from callup.core import draws
+from callup.core.basis import goes_by
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
 from callup.core.errors import UsageError
@@ -30,7 +31,6 @@ _LATELY = 0.9  # of what was counted is left a round later
 _GROWING = 2.0  # updates became longer so many times as often as shorter
 _EARLY = 0.6  # of the planned rounds are for getting far; where their number is not known, none
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
-_BASES = {"label_counts": 0.0, "label_gram": 1.0, "update": 2.0, "loss": 3.0}
 
 
 @SELECTORS.add(
@@ -154,7 +154,7 @@ class Lineup(Selector):
                 "objective": terms.value(group),
                 "imbalance": float(np.square(group.weights @ z).sum()),
                 "debt": float(np.square(self._debt(now.clients)).sum()),
-                "basis": _BASES[self._basis(now.clients)],
+                **goes_by(self._basis(now.clients)),
             },
         )
 
@@ -225,8 +225,10 @@ class Lineup(Selector):
     def _label_traits(self) -> LabelTraits:
         return LabelTraits(self.target, self.prior, self.presence, self.classes_)
 
-    def _basis(self, clients: Clients) -> str:
-        return self._labels(clients) or ("update" if len(self.traits_.ids) else "loss")
+    def _basis(self, clients: Clients) -> str | None:
+        """None before anybody was heard."""
+        learned = "update" if len(self.traits_.ids) else "loss" if len(self.loss_.ids) else None
+        return self._labels(clients) or learned
 
     def _traits(self, clients: Clients, ids: Ids) -> np.ndarray:
         """z, one row for each client."""
