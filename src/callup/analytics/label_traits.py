@@ -43,11 +43,12 @@ class LabelTraits:
     def of(self, clients: Clients, ids: Ids) -> np.ndarray:
         """One row for each client."""
         if self.source(clients) == "label_counts":
-            return traits.from_counts(clients.of("label_counts", ids), self._target(clients), self.presence)
+            return traits.from_counts(clients.of("label_counts", ids), self.wanted(clients), self.presence)
         every = clients.derived("traits", lambda: self._from_gram(clients))
         return np.asarray(every[clients.index.rows(ids)])
 
-    def _target(self, clients: Clients) -> np.ndarray:
+    def wanted(self, clients: Clients) -> np.ndarray:
+        """The target; where label counts are known."""
         if self.prior:
             return np.array(self.prior) / sum(self.prior)
         classes = clients.all("label_counts").shape[1]

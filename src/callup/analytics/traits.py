@@ -23,8 +23,7 @@ def from_counts(counts: np.ndarray, target: np.ndarray, presence: float = np.inf
     Infinite presence: shares as they are.
     """
     if np.isfinite(presence):
-        left = np.maximum(counts - _SPARE, 0)
-        counts = np.where(left.any(axis=1, keepdims=True), left, counts)
+        counts = spared(counts)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, total, out=np.tile(target, (len(counts), 1)), where=total > 0)
     if np.isfinite(presence):
@@ -32,6 +31,18 @@ def from_counts(counts: np.ndarray, target: np.ndarray, presence: float = np.inf
         shares[:, wanted] *= target[wanted] / (shares[:, wanted] + presence * target[wanted])
         shares /= shares.sum(axis=1, keepdims=True)
     return np.asarray(shares - target)
+
+
+def spared(counts: np.ndarray) -> np.ndarray:
+    """Counts less `_SPARE` of each class; as they are where nothing were left."""
+    left = np.maximum(counts - _SPARE, 0)
+    return np.where(left.any(axis=1, keepdims=True), left, counts)
+
+
+def spared_shares(counts: np.ndarray) -> np.ndarray:
+    """Label shares of `spared` counts; zeros for a client without samples."""
+    counts = spared(counts)
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
 def from_gram(gram: np.ndarray, sizes: np.ndarray, classes: int, pooled: bool) -> np.ndarray:

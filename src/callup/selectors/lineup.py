@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from callup.analytics import traits
+from callup.analytics.class_form import fair_target, hardness, owners
 from callup.analytics.label_traits import LabelTraits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
@@ -28,6 +29,7 @@ from callup.core.types import Feedback, Plan, Round, Selection, check_k
 _FORGOTTEN = 1e-6  # of a round's weight
 _SKETCH = 64
 _LATELY = 0.9  # of what was counted is left a round later
+_HARDEST = 4.0  # times the usual loss: what one client can say
 _GROWING = 2.0  # updates became longer so many times as often as shorter
 _EARLY = 0.6  # of the planned rounds are for getting far; where their number is not known, none
 _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
@@ -38,7 +40,7 @@ _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody els
     paper="Callup",
     version=10,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
-    presets={"updates": {"basis": "update"}, "losses": {"basis": "loss"}},
+    presets={"form": {"fairness": 1.0, "presence": 0.45}, "updates": {"basis": "update"}, "losses": {"basis": "loss"}},
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
 )
 @dataclass(repr=False)
@@ -63,17 +65,19 @@ class Lineup(Selector):
     updates fell below half the usual length, because it lowers its learning rate more than others, weighs more in the
     average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients
     are spared until the last two fifths of the planned rounds. From then on the share of a lost reply stays with the
-    model as it was; until then those who replied take it over. docs/lineup.md derives J.
+    model as it was; until then those who replied take it over. With fairness above 0, and where clients tell label
+    counts and losses, u leans towards classes of few owners on which the model does badly. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
     much it counts that a client has something to tell, relative to own. rest: how much it costs to lose a round.
     presence: the share of a class, relative to the target's, at which it counts half; inf takes label shares as they
     are. even: whether short updates weigh more. target: uniform, or pooled, the shares of all clients together. prior:
-    a target of your own, one number for each class. basis: what clients are known by; auto takes label counts, else
-    their inner products, else updates, else losses. From inner products presence has no part. From updates, z is how
-    far a client's last one lay from its group's mean, and drift has no part. From losses there is no z, and d goes by
-    the loss. candidates: how many clients the search looks at.
+    a target of your own, one number for each class. fairness: q, by which u_b becomes u_b loss_b^(q / n_b), n_b being
+    how many clients class b is spread over; 0 asks for no losses. basis: what clients are known by; auto takes label
+    counts, else their inner products, else updates, else losses. From inner products presence has no part. From
+    updates, z is how far a client's last one lay from its group's mean, and drift has no part. From losses there is no
+    z, and d goes by the loss. candidates: how many clients the search looks at.
     """
 
     drift: float = 0.06
@@ -85,11 +89,12 @@ class Lineup(Selector):
     even: bool = True
     target: Literal["uniform", "pooled"] = "uniform"
     prior: tuple[float, ...] = ()
+    fairness: float = 0.0
     basis: Literal["auto", "update", "loss"] = "auto"
     candidates: int = 4000
 
     def __post_init__(self) -> None:
-        for name in ("drift", "own", "zeal", "rest"):
+        for name in ("drift", "own", "zeal", "rest", "fairness"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"lineup: {name} must not be negative and must be finite, got {getattr(self, name):g}")
         if self.own == 0:
@@ -113,11 +118,12 @@ class Lineup(Selector):
     @property
     def needs(self) -> Needs:
         if self.basis == "auto":
-            return self.card.needs
+            return Needs.of([*map(str, self.card.needs), "loss?"]) if self.fairness else self.card.needs
         return Needs.of([self.basis, "num_examples?", *(["update?"] if self.basis != "update" else [])])
 
     def start(self, clients: Clients, plan: Plan, rng: np.random.Generator) -> None:
         super().start(clients, plan, rng)
+        self.wanted_ = np.empty(0)  # the target, once losses moved it
         self.classes_: int = plan.classes or 0
         self.early_ = _EARLY * (plan.rounds or 0)
         if self.basis == "auto":
@@ -129,9 +135,11 @@ class Lineup(Selector):
         self.length_ = PerClient(np.inf)  # of the last update
         self.longest_ = PerClient(0.0)  # of all updates
         self.shorter_, self.longer_ = 0.0, 0.0  # updates than the same client's before, lately
+        self.form_ = PerClient(1.0)  # loss against the usual one of its time
+        self.usual_, self.tellings_ = 0.0, 0.0  # sum and number of rounds' median losses, fading
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
-        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_, self.longest_):
+        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_, self.longest_, self.form_):
             memory.forget(np.setdiff1d(memory.ids, clients.ids))
 
     def select(self, now: Round, k: int) -> Selection:
@@ -168,6 +176,9 @@ class Lineup(Selector):
         self._count(self.called_, asked, np.full(len(asked), 1 / max(len(asked), 1)))
         if "update" in feedback.signals and len(heard):
             self._measure(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
+        fair = self.fairness > 0 and len(heard) > 0 and self._labels(clients) == "label_counts"
+        if fair and "loss" in feedback.signals:
+            self._compare(clients, heard, feedback.signals["loss"])
 
     def _count(self, memory: PerClient, ids: Ids, parts: np.ndarray) -> None:
         memory.set(memory.ids.copy(), memory.values * self.fade)
@@ -217,13 +228,25 @@ class Lineup(Selector):
         self.length_.set(heard, lengths)
         self.longest_.set(heard, np.maximum(lengths, self.longest_.get(heard)))
 
+    def _compare(self, clients: Clients, heard: Ids, losses: np.ndarray) -> None:
+        """Which classes the model does badly on, by those who have them; old losses count as they compared then."""
+        self.usual_ = _LATELY * self.usual_ + float(np.median(losses))
+        self.tellings_ = _LATELY * self.tellings_ + 1
+        usual = self.usual_ / self.tellings_
+        self.form_.set(heard, np.minimum(losses / usual, _HARDEST) if usual > 0 else 1.0)
+        shares = traits.spared_shares(clients.of("label_counts", self.form_.ids))
+        meant = replace(self._label_traits, prior=self.prior).wanted(clients)
+        spread = clients.derived("owners", lambda: owners(traits.spared_shares(clients.all("label_counts"))))
+        self.wanted_ = fair_target(meant, hardness(shares, self.form_.values), self.fairness / spread)
+
     def _labels(self, clients: Clients) -> str | None:
         """Which label statistics there are, if they may be used."""
         return LabelTraits.source(clients) if self.basis == "auto" else None
 
     @property
     def _label_traits(self) -> LabelTraits:
-        return LabelTraits(self.target, self.prior, self.presence, self.classes_)
+        prior = tuple(self.wanted_.tolist()) or self.prior
+        return LabelTraits(self.target, prior, self.presence, self.classes_)
 
     def _basis(self, clients: Clients) -> str | None:
         """None before anybody was heard."""
