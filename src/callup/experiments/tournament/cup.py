@@ -28,6 +28,8 @@ class Contestant:
     """Seconds that a round takes on one core on top of what random selection takes."""
     reference: bool = False
     """Shown beside the others and neither ranked nor given more than the first seeds."""
+    ours: bool = False
+    """The champion in another form: never cut, cuts nobody, and not among the others that the champion is held to."""
     note: str = ""
 
 
@@ -80,6 +82,11 @@ class Cup:
             if method.name == name:
                 return method
         raise UsageError(f"no method is called '{name}'{suggest(name, [m.name for m in self.methods])}")
+
+    @property
+    def house(self) -> frozenset[str]:
+        """The champion in all its forms."""
+        return frozenset({method.name for method in self.methods if method.ours} | {self.champion})
 
     def playing(self, world: World) -> list[Contestant]:
         """Those who can play there."""
