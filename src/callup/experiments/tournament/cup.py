@@ -16,6 +16,7 @@ from callup.experiments.tournament.worlds import World, read_world
 MAIN = "tournament"
 FOLDER = "tournament"
 HELD_OUT = "held-out"
+"""Folders of draws begin like this."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def read_cup(folder: Path, name: str = MAIN) -> Cup:
     worlds = [read_world(file) for file in (folder / "worlds").glob("*.toml")]
     worlds.sort(key=lambda world: (world.seconds, world.name))  # what is cheap is known first
     if name == MAIN:
-        worlds += [read_world(file, held_out=True) for file in sorted((folder / HELD_OUT).glob("*.toml"))]
+        worlds += [read_world(file, file.parent.name) for file in sorted(folder.glob(f"{HELD_OUT}*/*.toml"))]
     try:
         chosen = _chosen(worlds, values.pop("worlds", []), values.pop("places", []))
         methods = tuple(_contestant(item) for item in values.pop("methods", []))

@@ -24,10 +24,10 @@ def page(board: Board) -> Iterator[str]:
     tables = tables_of(board)
     yield from _progress(board)
     known = [world for world in board.cup.worlds if not world.held_out]
-    fresh = [world for world in board.cup.worlds if world.held_out]
     yield from _overview("Worlds of the papers", board, tables, known)
-    if fresh:
-        yield from _overview("Held-out worlds", board, tables, fresh)
+    for draw in sorted({world.held_out for world in board.cup.worlds} - {""}):
+        fresh = [world for world in board.cup.worlds if world.held_out == draw]
+        yield from _overview(f"Held-out worlds: {draw}", board, tables, fresh)
     if board.cup.champion:
         yield from _champion(board, tables)
         yield from _recall(board, tables)
