@@ -85,7 +85,7 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
     yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*lost)}."
     yield f"Worse than random selection: {_listed(*own.worse_than_random)}.\n"
     yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
-    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method. A"
+    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of the others. A"
     yield "model that names a class too often recalls it well and is less accurate for it: read both together.\n"
     yield "| place | rival | difference, points | rounds, ratio | recall, points |"
     yield "|---|---|---|---|---|"
