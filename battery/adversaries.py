@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.simulation.adversaries.base import ADVERSARIES
 from callup.simulation.drill import drill
 
@@ -27,10 +27,10 @@ def plan() -> Iterator[tuple[str, str, float, str, int]]:
     """Every drill, all lies against one selector together."""
     for share, seeds in SEEDS.items():
         for seed in range(seeds):
-            for card in SELECTORS.cards():
+            for selector in [*(card.name for card in SELECTORS.cards()), DEFAULT]:
                 for lie in ADVERSARIES.cards():
                     for guard in ("off", "on") if seed == 0 else ("on",):
-                        yield card.name, lie.name, share, guard, seed
+                        yield selector, lie.name, share, guard, seed
 
 
 def play(selector: str, lie: str, share: float, guard: str, seed: int) -> dict[str, Any]:

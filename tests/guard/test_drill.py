@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.simulation.drill import drill
 
 HARDEST = {
@@ -54,11 +54,11 @@ PROMISED = {
 FASTER = {"nccb": "nccb:steps=20,width=16", "fedcor": "fedcor:steps=5"}
 
 
-@pytest.mark.parametrize("name", [card.name for card in SELECTORS.cards()])
+@pytest.mark.parametrize("name", [*(card.name for card in SELECTORS.cards()), DEFAULT])
 def test_a_fifth_of_liars_stay_within_the_bound(name: str) -> None:
-    selector = SELECTORS.make(name)
-    promised = 0.2 if selector.card.takes_everyone else PROMISED.get(name, 0.3)
-    seen = drill(FASTER.get(name, name), HARDEST.get(name, "inflated-loss"), "on", rounds=100)
+    card = SELECTORS.make(name).card
+    promised = 0.2 if card.takes_everyone else PROMISED.get(card.name, 0.3)
+    seen = drill(FASTER.get(name, name), HARDEST.get(card.name, "inflated-loss"), "on", rounds=100)
     assert seen.liars == 0.2
     assert seen.bound == pytest.approx(promised)
     assert seen.places <= promised

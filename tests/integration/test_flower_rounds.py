@@ -14,7 +14,7 @@ from flwr.app import Error, Message
 from flwr.serverapp.strategy import FedAvg
 
 from callup.core.basis import told_by
-from callup.core.catalogue import DEFAULT
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.errors import CallupError, UsageError
 from callup.flower import LocalGrid, Selecting
 from callup.flower.local import server_task
@@ -313,13 +313,13 @@ def test_who_names_no_selector_gets_the_default_by_label_counts_or_by_updates(
     app: Any, basis: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     strategy = Selecting(FedAvg(fraction_evaluate=0.0), k=3)
-    assert strategy.selector.spec == DEFAULT
+    assert strategy.selector.spec == SELECTORS.make(DEFAULT).spec
     with server_task():
         strategy.start(LocalGrid(app(), NODES), flower_app.model(), num_rounds=2)
     assert [len(record["used"]) for record in strategy.history] == [3, 3]
     assert told_by(strategy.history[1]["notes"]) == basis
     assert [r.getMessage() for r in caplog.records if "goes by" in r.getMessage()] == [
-        f"callup: {DEFAULT} goes by {basis}"
+        f"callup: {strategy.selector.spec} goes by {basis}"
     ]
 
 

@@ -22,12 +22,14 @@ def world(name="w", lost=0.0, rare=(), **more):
     return World(name, "A world", base, ({"name": "e"},), {"world": "made up"}, 0.1, lost, **values)
 
 
-def cup(*names, worlds=(), references=(), **more):
-    methods = [Contestant(name, {"selector": SPECS[name]}, reference=name in references) for name in names]
+def cup(*names, worlds=(), references=(), ours=(), **more):
+    methods = [
+        Contestant(name, {"selector": SPECS[name]}, reference=name in references, ours=name in ours) for name in names
+    ]
     return Cup("tournament", "A cup", tuple(methods), worlds or (world(),), Trial((), (), {}), **more)
 
 
-SPECS = {"random": "random", "a": "fed-cbs", "b": "astraea", "c": "balanced", "all": "all"}
+SPECS = {"random": "random", "a": "fed-cbs", "b": "astraea", "c": "balanced", "d": "by-size", "all": "all"}
 
 
 class Played:

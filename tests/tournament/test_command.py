@@ -131,10 +131,12 @@ def test_a_world_without_a_trial_says_so(papers, capsys):
     assert "--scale check plays tiny alone; use --scale small" in capsys.readouterr().err
 
 
-def test_held_out_worlds_are_played_by_name(papers, capsys):
-    held_out = papers / "tournament" / "held-out"
-    held_out.mkdir()
-    (held_out / "drawn-1.toml").write_text(WORLD)
-    assert run(command(papers, "--list", "--format", "json", name="tournament/held-out")) == 0
-    (line,) = json.loads(capsys.readouterr().out)["worlds"]
-    assert line["world"] == "tournament/drawn-1"
+def test_held_out_worlds_are_played_by_name_of_the_draw(papers, capsys):
+    for draw, world in (("held-out", "drawn-1"), ("held-out-2", "again-1")):
+        folder = papers / "tournament" / draw
+        folder.mkdir()
+        (folder / f"{world}.toml").write_text(WORLD)
+    for draw, world in (("held-out", "drawn-1"), ("held-out-2", "again-1")):
+        assert run(command(papers, "--list", "--format", "json", name=f"tournament/{draw}")) == 0
+        (line,) = json.loads(capsys.readouterr().out)["worlds"]
+        assert line["world"] == f"tournament/{world}"

@@ -43,7 +43,7 @@ def test_every_world_is_within_the_ranges_and_can_be_played(tmp_path):
         folder = tmp_path / f"{seed:x}"
         assert main(["--seed", f"{seed:x}", "--worlds", "7", "--out", str(folder)]) == 0
         for path in sorted(folder.glob("*.toml")):
-            world = read_world(path, held_out=True)
+            world = read_world(path, held_out="held-out")
             (place,) = world.places
             run = settings(**world.base, **place.changes)
             scheme = PARTITIONS.make(run.partition)

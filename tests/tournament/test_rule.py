@@ -55,6 +55,14 @@ def test_the_champion_cuts_nobody(case):
     assert set(played.board.clearly_out(played.board.places[0])) == {"c"}
 
 
+def test_the_champion_in_another_form_cuts_nobody_and_plays_on(case):
+    for score in (0.9, 0.1):
+        played = case.played(case.cup("random", "a", "b", "c", "d", champion="a", ours=("d",)))
+        first_seeds(played, a=[0.9, 0.9], b=[0.7, 0.7], c=[0.66, 0.66], random=[0.5, 0.5], d=[score, score])
+        assert set(played.board.clearly_out(played.board.places[0])) == {"c"}
+        assert ("d", 2) in played.names()
+
+
 def test_the_margin_is_the_worlds_own(case):
     scores = {"a": [0.10, 0.10], "b": [0.08, 0.08], "random": [0.10, 0.10]}
     for margin, out in ((0.03, set()), (0.01, {"b"})):

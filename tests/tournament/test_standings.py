@@ -185,6 +185,17 @@ def test_the_rival_is_chosen_by_validation_accuracy(case):
     assert one.rounds.mean == -0.5
 
 
+def test_the_champion_is_not_held_to_another_form_of_itself(case):
+    cup = case.cup("random", "a", "b", "d", worlds=(case.world(rare=[0]),), champion="a", ours=("d",), seeds=3)
+    played = case.played(cup)
+    for seed in range(3):
+        for name, score in (("random", 0.5), ("a", 0.8), ("b", 0.7), ("d", 0.9)):
+            played.put(name, seed, score, recall=[score] * 10)
+    place = played.board.places[0]
+    one = duel(played.board, place, "a", standings(played.board, place))
+    assert (one.rival, one.recalls_best) == ("b", "a")
+
+
 @pytest.mark.parametrize(
     ("own", "shown"), [((0.6, 0.7, 0.8), "-10.0 [-34.8, +14.8] (b)"), ((0.9, 0.9, 0.9), "highest")]
 )

@@ -44,6 +44,13 @@ def test_the_default_of_those_who_ask_for_equally_little():
     assert (found.method, found.best) == ("lineup", "fed-cbs")
 
 
+def test_losses_are_asked_for_if_they_bring_a_point():
+    for gain, taken in ((0.005, "lineup"), (0.02, "lineup:form")):
+        form = [0.70 + gain, 0.71 + gain, 0.72 + gain]
+        found = advise(scene(random=[0.50, 0.51, 0.52], **{"lineup:form": form, "lineup": [0.70, 0.71, 0.72]}))
+        assert (found.method, found.best) == (taken, "lineup:form")
+
+
 def test_what_may_be_luck_is_said_to():
     found = advise(scene(random=[0.50, 0.70, 0.52], fed_cbs=[0.75, 0.60, 0.78]))
     assert found.method == "fed-cbs" and found.sentences()[1] == "That may be luck; more seeds would tell."

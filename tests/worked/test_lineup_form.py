@@ -32,8 +32,10 @@ def test_no_class_is_more_than_twice_or_less_than_half_as_hard():
 
 def test_a_class_is_spread_over_as_many_clients_as_have_it():
     # Class 0: 2^2 / 2; class 1: one owner; class 2: (1 + 0.5)^2 / (1 + 0.25) = 1.8; class 3: nobody.
-    shares = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1.0, 0]])
-    assert owners(shares) == pytest.approx([2.0, 1.0, 1.8, np.inf])
+    counts = np.array([[60, 0, 0, 0], [60, 0, 0, 0], [0, 30, 30, 0], [0, 0, 60, 0]])
+    assert owners(counts) == pytest.approx([2.0, 1.0, 1.8, np.inf])
+    many = np.tile(counts, (50_000, 1))  # in blocks
+    assert owners(many) == pytest.approx([1e5, 5e4, 9e4, np.inf])
 
 
 def test_the_target_leans_by_a_power_of_the_loss():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.analytics.traits import spared_shares
+
+_BLOCK = 65_536  # clients
 _SPAN = 2.0  # a class counts for no more than twice and no less than half as hard as the others
 
 
@@ -22,11 +25,16 @@ def hardness(shares: np.ndarray, losses: np.ndarray) -> np.ndarray:
     return np.where(heard, np.clip(means / usual, 1 / _SPAN, _SPAN), 1.0)
 
 
-def owners(shares: np.ndarray) -> np.ndarray:
-    """How many clients a class is spread over: n where n have equal shares of it and others none; inf for nobody's."""
-    voices = shares.sum(axis=0)
-    nobody = np.full(len(voices), np.inf)
-    return np.asarray(np.divide(voices**2, np.square(shares).sum(axis=0), out=nobody, where=voices > 0))
+def owners(counts: np.ndarray) -> np.ndarray:
+    """How many clients a class is spread over: n where n have equal shares of it and others none; inf for nobody's.
+
+    From label counts, some clients at a time: a million make no copy of them all.
+    """
+    voices, squares = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
+    for begin in range(0, len(counts), _BLOCK):
+        shares = spared_shares(counts[begin : begin + _BLOCK])
+        voices, squares = voices + shares.sum(axis=0), squares + np.square(shares).sum(axis=0)
+    return np.asarray(np.divide(voices**2, squares, out=np.full(len(voices), np.inf), where=voices > 0))
 
 
 def fair_target(target: np.ndarray, hardness: np.ndarray, power: np.ndarray | float) -> np.ndarray:

@@ -18,13 +18,15 @@ from callup.core.errors import UsageError
 class Share(StrEnum):
     """What clients may tell."""
 
+    all = "counts+losses"
     counts = "counts"
     updates = "updates"
     losses = "losses"
 
 
 _CONTENDERS = {
-    Share.counts: ("random", DEFAULT, "fed-cbs:sharp", "astraea", "fedemd"),
+    Share.all: ("random", DEFAULT, "lineup", "fed-cbs:sharp", "power-of-choice"),
+    Share.counts: ("random", "lineup", "fed-cbs:sharp", "astraea", "fedemd"),
     Share.updates: ("random", "lineup:updates", "clustered-similarity", "fed-cucb", "lineup:losses"),
     Share.losses: ("random", "lineup:losses", "power-of-choice", "active-fl", "oort"),
 }
@@ -33,7 +35,10 @@ _CONTENDERS = {
 def advise(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Label counts, as callup analyze reads them.")],
     share: Annotated[
-        Share, typer.Option(help="What clients may tell: label counts, updates one by one, or losses alone.")
+        Share,
+        typer.Option(
+            help="What clients may tell: label counts, with or without losses, updates one by one, or losses alone."
+        ),
     ] = Share.counts,
     k: Annotated[int, typer.Option(min=1, help="Clients a round.")] = 10,
     seeds: Annotated[int, typer.Option(help="How often each method runs; at least 3.")] = 5,

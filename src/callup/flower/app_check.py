@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.errors import InputError
 from callup.core.selector import Selector
 from callup.core.signals import Ask, Need
@@ -82,7 +83,8 @@ def _check_server(found: Findings, selector: Selector) -> None:
         return
     variable = ast.unparse(last.targets[0])
     below = last.end_lineno or last.lineno
-    text = " " * last.col_offset + f'{variable} = callup.flower.Selecting({variable}, "{selector.spec}", k=10, seed=1)'
+    name = DEFAULT if selector.spec == SELECTORS.make(DEFAULT).spec else selector.spec
+    text = " " * last.col_offset + f'{variable} = callup.flower.Selecting({variable}, "{name}", k=10, seed=1)'
     _check_import(tree, found.server, found)
     found.changes.append(Change(found.server, below, text, "clients are chosen by the selector"))
 
@@ -104,6 +106,12 @@ def _check_client(found: Findings, selector: Selector, variable: str) -> None:
         for need in selector.needs
         if (stopgap := _stopgap(need)) and (wish := need.any_of[0]).signal.name not in given
     ]
+    found.hints += [
+        f"{selector.card.name} chooses better where all clients tell '{wish.signal.name}' too: "
+        f"callup.flower.answer({variable}, {_keyword(wish.signal.name, _takes(wish))})"
+        for need in selector.needs
+        if need.optional and _can_answer(wish := need.any_of[0]) and wish.signal.name not in {*given, "num_examples"}
+    ]
     if not lacking:
         return
     if answers:
@@ -122,10 +130,15 @@ def _check_client(found: Findings, selector: Selector, variable: str) -> None:
 
 def _of_client(need: Need) -> tuple[str, str] | None:
     """What a client has to answer for this need; None if the server can work it out or it may go unmet."""
-    if need.optional or any(ask.signal.name in _SERVED or ask.time == "server" for ask in need.any_of):
+    if need.optional or not all(map(_can_answer, need.any_of)):
         return None
     first = need.any_of[0]
     return first.signal.name, _takes(first)
+
+
+def _can_answer(ask: Ask) -> bool:
+    """Whether it is for the client to tell, and not worked out by the server."""
+    return ask.signal.name not in _SERVED and ask.time != "server"
 
 
 def _stopgap(need: Need) -> str | None:

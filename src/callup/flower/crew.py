@@ -89,8 +89,10 @@ class Crew:
         cards = self.known.cards
         if not cards:
             return False
-        if self.asks is None:
-            self.asks = settle(self._selector, self.known, self._served)
+        before, self.asks = self.asks, settle(self._selector, self.known, self._served, self.asks)
+        for ask in before or ():
+            if ask not in self.asks:
+                log(WARNING, "callup: not all clients answer '%s'; it is asked no more", ask.signal.name)
         fresh, self.left_out = table(cards, self.asks, self._profile)
         for client in new:
             if client in self.left_out:

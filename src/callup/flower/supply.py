@@ -17,10 +17,13 @@ ALWAYS = frozenset({"duration", "update", "train_loss", "local_steps"})
 """Facts of a reply that need no answer function: measured at the server, or read from the client's own metrics."""
 
 
-def settle(selector: Selector, known: Acquaintances, served: Iterable[str]) -> list[Ask]:
+def settle(
+    selector: Selector, known: Acquaintances, served: Iterable[str], before: list[Ask] | None = None
+) -> list[Ask]:
     """What this selector will be given: of alternatives the first that all clients answer, else one that some do.
 
-    `served`: what the server works out by itself.
+    What is optional is asked only as long as all answer it: nobody is left out for that. `served`: what the server
+    works out by itself. `before`: what was settled in earlier rounds, and stays but for what is optional.
     """
     at_server, cards = set(served), known.cards
 
@@ -32,7 +35,10 @@ def settle(selector: Selector, known: Acquaintances, served: Iterable[str]) -> l
 
     chosen: list[Ask] = []
     for need in selector.needs:
-        found = next((ask for ask in need.any_of if by_all(ask)), None) or next(filter(by_some, need.any_of), None)
+        open_to = need.any_of if before is None else tuple(filter(before.__contains__, need.any_of))[:1]
+        found = next(filter(by_all, open_to), None)
+        if found is None and not need.optional:
+            found = next(filter(by_some, open_to), None)
         if found is not None:
             chosen.append(found)
         elif not need.optional:

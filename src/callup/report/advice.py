@@ -62,19 +62,24 @@ def advise(scenario: Scenario) -> Advice:
         raise InputError(f"advice needs at least {FEWEST} finished seeds of every method, and of random")
     means = {m.name: measures.mean(by_seed(scenario, m, FINAL).values()) or 0.0 for m in order}
     nearly = [m for m in order if means[m.name] >= means[order[0].name] - _WORTH]
-    chosen = min(nearly, key=lambda m: (_asks(m), not _is_default(m), order.index(m)))
+    chosen = min(nearly, key=lambda m: (_asks(m), not _is_default(m), _wishes(m), order.index(m)))
     gap = None if chosen.is_baseline else compare(scenario, chosen.name, baseline.name, FINAL)
     return Advice(chosen.name, order[0].name, tuple(m.name for m in nearly), gap)
 
 
 def _is_default(method: Method) -> bool:
-    return _selector(method).card.name == DEFAULT
+    return _selector(method).card is SELECTORS.make(DEFAULT).card
 
 
 def _asks(method: Method) -> int:
     """What the method as set up asks clients for, at its most telling; of alternatives the one that it likes best."""
     needs = _selector(method).needs
     return max((_ASKS.get(need.any_of[0].signal.name, 2) for need in needs if not need.optional), default=0)
+
+
+def _wishes(method: Method) -> int:
+    """How many more things it would rather know."""
+    return sum(need.optional for need in _selector(method).needs)
 
 
 def _selector(method: Method) -> Selector:

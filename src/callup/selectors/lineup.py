@@ -236,7 +236,7 @@ class Lineup(Selector):
         self.form_.set(heard, np.minimum(losses / usual, _HARDEST) if usual > 0 else 1.0)
         shares = traits.spared_shares(clients.of("label_counts", self.form_.ids))
         meant = replace(self._label_traits, prior=self.prior).wanted(clients)
-        spread = clients.derived("owners", lambda: owners(traits.spared_shares(clients.all("label_counts"))))
+        spread = clients.derived("owners", lambda: owners(clients.all("label_counts")))
         self.wanted_ = fair_target(meant, hardness(shares, self.form_.values), self.fairness / spread)
 
     def _labels(self, clients: Clients) -> str | None:

@@ -1,10 +1,10 @@
 """What was played so far, and what is to be played next: two seeds for everybody, the rest for who is still in.
 
 The rule. In every place all methods play the first seeds. A method's score is its mean accuracy on validation data over
-the last fifth of the evaluations. The leader is the method of the highest mean score, the champion left aside: what it
-does decides nothing about the others, so the best of them always plays on. Whoever is behind the leader by more than
-the world's margin in each of the first seeds is clearly out and plays no more. The others play all seeds. Random
-selection and the champion always play on; references never do. Test accuracy has no part in it.
+the last fifth of the evaluations. The leader is the method of the highest mean score, the champion left aside, in all
+its forms: what it does decides nothing about the others, so the best of them always plays on. Whoever is behind the
+leader by more than the world's margin in each of the first seeds is clearly out and plays no more. The others play all
+seeds. Random selection and the champion always play on; references never do. Test accuracy has no part in it.
 
 Two kinds of places come later, and not everybody begins there. A place with lost replies comes after the same one
 without, and who was clearly out in that stays out. A dear world comes after a cheap one of its kind, and only those
@@ -104,8 +104,8 @@ class Board:
                 return None
             if not method.reference:
                 scores[method.name] = [final_accuracy(played[seed].series, "validation") for seed in first]
-        safe = {self.cup.baseline, self.cup.champion}
-        rivals = [name for name in scores if name != self.cup.champion]
+        safe = {self.cup.baseline, *self.cup.house}
+        rivals = [name for name in scores if name not in self.cup.house]
         leader = max(rivals, key=lambda name: (sum(scores[name]), name))
         return {
             name: [best - score for best, score in zip(scores[leader], own, strict=True)]

@@ -16,6 +16,7 @@ from callup.experiments.tournament.worlds import World, read_world
 MAIN = "tournament"
 FOLDER = "tournament"
 HELD_OUT = "held-out"
+"""Folders of draws begin like this."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Contestant:
     """Seconds that a round takes on one core on top of what random selection takes."""
     reference: bool = False
     """Shown beside the others and neither ranked nor given more than the first seeds."""
+    ours: bool = False
+    """The champion in another form: never cut, cuts nobody, and not among the others that the champion is held to."""
     note: str = ""
 
 
@@ -81,6 +84,11 @@ class Cup:
                 return method
         raise UsageError(f"no method is called '{name}'{suggest(name, [m.name for m in self.methods])}")
 
+    @property
+    def house(self) -> frozenset[str]:
+        """The champion in all its forms."""
+        return frozenset({method.name for method in self.methods if method.ours} | {self.champion})
+
     def playing(self, world: World) -> list[Contestant]:
         """Those who can play there."""
         return [method for method in self.methods if method.name not in world.absent]
@@ -94,7 +102,7 @@ def read_cup(folder: Path, name: str = MAIN) -> Cup:
     worlds = [read_world(file) for file in (folder / "worlds").glob("*.toml")]
     worlds.sort(key=lambda world: (world.seconds, world.name))  # what is cheap is known first
     if name == MAIN:
-        worlds += [read_world(file, held_out=True) for file in sorted((folder / HELD_OUT).glob("*.toml"))]
+        worlds += [read_world(file, file.parent.name) for file in sorted(folder.glob(f"{HELD_OUT}*/*.toml"))]
     try:
         chosen = _chosen(worlds, values.pop("worlds", []), values.pop("places", []))
         methods = tuple(_contestant(item) for item in values.pop("methods", []))

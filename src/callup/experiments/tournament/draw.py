@@ -25,7 +25,7 @@ _SECONDS = 5e-6  # for a sample of a round, on one core
 _LEAST_SECONDS = 0.03
 
 
-def draw_worlds(seed: str, worlds: int) -> dict[str, str]:
+def draw_worlds(seed: str, worlds: int, name: str = "drawn") -> dict[str, str]:
     """File name to TOML text. Families are dealt like cards: none comes a second time before all came once."""
     if not seed or set(seed.lower()) - set(string.hexdigits):
         raise UsageError(f"seed must be a hash in hexadecimal digits, got '{seed}'")
@@ -37,7 +37,7 @@ def draw_worlds(seed: str, worlds: int) -> dict[str, str]:
     drawn = [_world(key, nth, family) for nth, family in enumerate(order[:worlds], 1)]
     width = len(str(worlds))
     return {
-        f"drawn-{nth:0{width}}.toml": _toml(base, lost, size, seed, nth)
+        f"{name}-{nth:0{width}}.toml": _toml(base, lost, size, seed, nth)
         for nth, (base, lost, size) in enumerate(drawn, 1)
     }
 
@@ -106,10 +106,11 @@ def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", required=True, help="the hash of a commit, in hexadecimal digits")
     parser.add_argument("--worlds", type=int, default=8)
+    parser.add_argument("--name", default="drawn", help="what the worlds are called, with a number behind it")
     parser.add_argument("--out", type=Path, default=Path("papers/tournament/held-out"))
     asked = parser.parse_args(args)
     try:
-        files = write_worlds(asked.out, draw_worlds(asked.seed, asked.worlds))
+        files = write_worlds(asked.out, draw_worlds(asked.seed, asked.worlds, asked.name))
     except CallupError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -68,9 +68,10 @@ def _split(folder: Path, name: str) -> tuple[str, str]:
 
 def _chosen(cup: Cup, asked: Sequence[str]) -> tuple[World, ...]:
     known = [world.name for world in cup.worlds]
+    draws = {world.held_out for world in cup.worlds if world.held_out}
     for name in asked:
-        if name == HELD_OUT and not any(world.held_out for world in cup.worlds):
+        if name == HELD_OUT and name not in draws:
             raise InputError("no held-out worlds were drawn yet; see papers/tournament/README.md")
-        if name != HELD_OUT and name not in known:
-            raise InputError(f"unknown world '{name}'{suggest(name, known)}")
-    return tuple(world for world in cup.worlds if world.name in asked or (world.held_out and HELD_OUT in asked))
+        if name not in (*known, *draws):
+            raise InputError(f"unknown world '{name}'{suggest(name, [*known, *draws])}")
+    return tuple(world for world in cup.worlds if world.name in asked or world.held_out in asked)

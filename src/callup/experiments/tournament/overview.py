@@ -75,7 +75,8 @@ class Duel:
 def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel | None:
     """None before everybody has played there."""
     own = next((line for line in lines if line.method == method), None)
-    others = [line.method for line in lines if line.method != method and not line.reference]
+    ours = board.cup.house | {method}
+    others = [line.method for line in lines if line.method not in ours and not line.reference]
     if own is None or not others or not board.finished(place):
         return None
     runs = {name: board.done(place, board.cup.method(name)) for name in [method, *others]}
@@ -84,7 +85,9 @@ def duel(board: Board, place: Place, method: str, lines: Sequence[Line]) -> Duel
     rival = max((n for n in others if len(held_out[n]) == most), key=lambda n: (sum(held_out[n].values()), n))
     ends = {name: {s: final_accuracy(r.series) for s, r in runs[name].items()} for name in (method, rival)}
     speeds = {name: rounds_by_seed(runs[name], ends[rival]) for name in (method, rival)}
-    recalls = {line.method: line.recall.value for line in lines if not line.reference and line.recall.value is not None}
+    recalls = {
+        line.method: line.recall.value for line in lines if line.method in runs and line.recall.value is not None
+    }
     best = max(recalls, key=lambda name: (recalls[name], name == method)) if method in recalls else None
     short = paired_gap(recalls_by_seed(runs[method]), recalls_by_seed(runs[best])) if best else None
     gap = paired_gap(ends[method], ends[rival])

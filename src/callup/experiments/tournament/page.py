@@ -24,10 +24,10 @@ def page(board: Board) -> Iterator[str]:
     tables = tables_of(board)
     yield from _progress(board)
     known = [world for world in board.cup.worlds if not world.held_out]
-    fresh = [world for world in board.cup.worlds if world.held_out]
     yield from _overview("Worlds of the papers", board, tables, known)
-    if fresh:
-        yield from _overview("Held-out worlds", board, tables, fresh)
+    for draw in sorted({world.held_out for world in board.cup.worlds} - {""}):
+        fresh = [world for world in board.cup.worlds if world.held_out == draw]
+        yield from _overview(f"Held-out worlds: {draw}", board, tables, fresh)
     if board.cup.champion:
         yield from _champion(board, tables)
         yield from _recall(board, tables)
@@ -85,7 +85,7 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
     yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*lost)}."
     yield f"Worse than random selection: {_listed(*own.worse_than_random)}.\n"
     yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
-    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of any method. A"
+    yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of the others. A"
     yield "model that names a class too often recalls it well and is less accurate for it: read both together.\n"
     yield "| place | rival | difference, points | rounds, ratio | recall, points |"
     yield "|---|---|---|---|---|"

@@ -38,7 +38,8 @@ class World:
     """Methods that cannot play here, each with the reason."""
     after: str = ""
     """A cheaper world of the same kind: who was behind in it by more than half its margin does not play here."""
-    held_out: bool = False
+    held_out: str = ""
+    """The draw it is from; empty for a world that was known while designing."""
     only: tuple[str, ...] = ()
     """Names of the places that a cup is played in; none means all."""
 
@@ -70,7 +71,7 @@ class Place:
         return f"{self.world.name}: {self.variant}"
 
 
-def read_world(path: Path, held_out: bool = False) -> World:
+def read_world(path: Path, held_out: str = "") -> World:
     """A world from its file; a mistake in it is told with the file's name."""
     values = read_toml(path)
     try:
