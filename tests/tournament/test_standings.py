@@ -185,6 +185,18 @@ def test_the_rival_is_chosen_by_validation_accuracy(case):
     assert one.rounds.mean == -0.5
 
 
+def test_forms_of_the_champion_are_held_to_the_others_and_not_to_each_other(case):
+    played = case.played(case.cup("random", "a", "b", "d", champion="a", ours=("d",), seeds=3))
+    for seed in range(3):
+        for name, score in (("random", 0.5), ("a", 0.8), ("b", 0.7), ("d", 0.9)):
+            played.put(name, seed, score)
+    lines = {line.method: line for line in standings(played.board, played.board.places[0])}
+    assert [line.rank for line in lines.values()] == [1, 2, 3, 4]
+    assert list(lines) == ["d", "a", "b", "random"]
+    assert [line.standing for line in lines.values()] == ["best", "best", "behind", "behind"]
+    assert lines["b"].to_best.mean == pytest.approx(-0.2)  # the others are held to the best of all
+
+
 def test_the_champion_is_not_held_to_another_form_of_itself(case):
     cup = case.cup("random", "a", "b", "d", worlds=(case.world(rare=[0]),), champion="a", ours=("d",), seeds=3)
     played = case.played(cup)

@@ -5,14 +5,15 @@ Best is the method of the highest mean test accuracy, of those with most seeds. 
 Rounds are counted up to the accuracy that random selection ends with under the same seed; there a method is tied with
 the fastest when the interval of its relative difference in rounds lies below a tenth. A method that is not tied is
 behind when the whole interval is on the losing side, or when it was clearly out on validation data; else it is unclear,
-which never counts as tied. Until everybody who plays on has all seeds the place is open, and so it is for a method with
-fewer than three shared seeds.
+which never counts as tied. The champion's forms are held to all others and not to each other, so two of them may be
+best. Until everybody who plays on has all seeds the place is open, and so it is for a method with fewer than three
+shared seeds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -68,16 +69,15 @@ def standings(board: Board, place: Place) -> list[Line]:
     if not ranked:
         return []
     ends = {name: {s: final_accuracy(run.series) for s, run in runs.items()} for name, runs in played.items()}
-    most = max(len(ends[name]) for name in ranked)
-    best = max((name for name in ranked if len(ends[name]) == most), key=lambda name: (_mean(ends[name]), name))
     targets = ends.get(cup.baseline, {})
     speeds = {name: rounds_by_seed(runs, targets) for name, runs in played.items()}
-    first = fastest(speeds, ranked)
     verdict, finished = board.clearly_out(place) or {}, board.finished(place)
     lines = []
     for name, runs in played.items():
         out = verdict.get(name) if len(runs) < cup.seeds else None
-        gap = paired_gap(ends[name], ends[best]) or Gap(_mean(ends[name]) - _mean(ends[best]), -math.inf, math.inf, 0)
+        held_to = [other for other in ranked if other == name or not {other, name} <= cup.house]
+        best, first = _most_accurate(ends, held_to), fastest(speeds, held_to)
+        gap = _gap(ends, name, best)
         late = slower(speeds[name], speeds[first]) if first else None
         recalls = [final_recall(run.series) for run in runs.values()]
         times = [run.values.get(SELECTION_SECONDS) for run in runs.values()]
@@ -100,7 +100,17 @@ def standings(board: Board, place: Place) -> list[Line]:
                 out=out,
             )
         )
-    return _in_order(lines)
+    return _in_order(lines, {name: _gap(ends, name, _most_accurate(ends, ranked)).mean for name in played})
+
+
+def _gap(ends: Mapping[str, Mapping[int, float]], name: str, best: str) -> Gap:
+    found = paired_gap(ends[name], ends[best])
+    return found or Gap(_mean(ends[name]) - _mean(ends[best]), -math.inf, math.inf, 0)
+
+
+def _most_accurate(ends: Mapping[str, Mapping[int, float]], names: Sequence[str]) -> str:
+    most = max(len(ends[name]) for name in names)
+    return max((name for name in names if len(ends[name]) == most), key=lambda name: (_mean(ends[name]), name))
 
 
 def _standing(best: bool, finished: bool, out: float | None) -> Standing | None:
@@ -122,9 +132,9 @@ def _rounds_judged(late: Gap | None) -> Standing:
     return _judged(late, late.high <= TENTH, late.low > 0 or math.isinf(late.mean))
 
 
-def _in_order(lines: list[Line]) -> list[Line]:
+def _in_order(lines: list[Line], gaps: Mapping[str, float]) -> list[Line]:
     """By the difference to the best over shared seeds, so that methods with few seeds are not ranked by their luck."""
-    ordered = sorted(lines, key=lambda line: (line.reference, line.standing != "best", -line.to_best.mean, line.method))
+    ordered = sorted(lines, key=lambda line: (line.reference, -gaps[line.method], line.standing != "best", line.method))
     return [line if line.reference else replace(line, rank=place) for place, line in enumerate(ordered, 1)]
 
 
