@@ -28,7 +28,7 @@ from selection_page import row
 from threadpoolctl import threadpool_limits
 
 import callup
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "select.json"
@@ -44,8 +44,8 @@ SLOWEST = 2_000.0  # ms: a method that takes this long is not tried with ten tim
 
 
 def specs() -> list[str]:
-    """Every selector there is, and the variants."""
-    return sorted([*(card.name for card in callup.selectors()), *VARIANTS])
+    """Every selector there is, the default as people get it, and the variants."""
+    return sorted({*(card.name for card in callup.selectors()), DEFAULT, *VARIANTS})
 
 
 def cases(wanted: list[str]) -> Iterator[tuple[str, int]]:

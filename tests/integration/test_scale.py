@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.per_client import PerClient
 from callup.core.randomness import stream
 from callup.testing import Driver, Federation, drivers
@@ -25,9 +25,9 @@ MILLION = 1_000_000
 SELECT, UPDATE = 1.0, 0.01  # seconds of processor time
 
 
-def driver(spec: str, n: int) -> Driver:
-    """The first way of supplying what the selector needs, 100 clients a round, started."""
-    return next(drivers(lambda: SELECTORS.make(spec), Federation.of(n, classes=10), k=100)).start()
+def driver(spec: str, n: int, k: int = 100) -> Driver:
+    """The first way of supplying what the selector needs, started."""
+    return next(drivers(lambda: SELECTORS.make(spec), Federation.of(n, classes=10), k=k)).start()
 
 
 def least_seconds(work: Callable[[], Any], tries: int = 3) -> float:
@@ -41,7 +41,7 @@ def least_seconds(work: Callable[[], Any], tries: int = 3) -> float:
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("spec", ["random", "fedacs:redraw=single", "fed-cbs:pool", "oort"])
+@pytest.mark.parametrize("spec", ["random", "fedacs:redraw=single", "fed-cbs:pool", "oort", DEFAULT])
 def test_a_million_clients(spec: str) -> None:
     """100 of a million: select within a second, update from 100 replies within ten milliseconds."""
     one = driver(spec, MILLION)
@@ -55,8 +55,7 @@ def test_a_million_clients(spec: str) -> None:
 @pytest.mark.parametrize(("k", "seconds"), [(10, 0.5), (100, 4.0)])
 def test_fed_cbs_over_everybody(k: int, seconds: float) -> None:
     """Exact, a tenth of a million clients; its cost grows as N, so it has a tenth of the time."""
-    one = driver("fed-cbs", MILLION // 10)
-    one.k = k
+    one = driver("fed-cbs", MILLION // 10, k)
     one.play([1, 2])
     assert least_seconds(partial(one.select, 3)) <= seconds / 10
 
@@ -72,13 +71,15 @@ def test_state_of_a_million_clients_takes_in_a_round_quickly(known: float) -> No
     assert least_seconds(lambda: table.add(rounds.pop(), 1.0), tries=5) <= UPDATE / 2
 
 
-@pytest.mark.parametrize("spec", ["random", "fedacs:redraw=single"])
-def test_memory_does_not_grow_with_rounds(spec: str) -> None:
-    """500 clients, 160 rounds: over the last 100 of them less than 1 MB per 1,000 rounds is kept.
+@pytest.mark.parametrize(
+    ("spec", "n", "k"), [("random", 500, 100), ("fedacs:redraw=single", 500, 100), (DEFAULT, 50, 10)]
+)
+def test_memory_does_not_grow_with_rounds(spec: str, n: int, k: int) -> None:
+    """160 rounds of a fifth of the clients: over the last 100 of them less than 1 MB per 1,000 rounds is kept.
 
     By then everybody has been called, so what is learned of clients no longer takes new room. Seeded.
     """
-    one = driver(spec, 500)
+    one = driver(spec, n, k)
     for index in range(1, 61):
         one.play([index])
     tracemalloc.start()
