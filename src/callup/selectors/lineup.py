@@ -9,6 +9,7 @@ import numpy as np
 
 from callup.analytics import traits
 from callup.analytics.class_form import fair_target, hardness, owners
+from callup.analytics.fair_shares import fair_shares, voices
 from callup.analytics.label_traits import LabelTraits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
@@ -40,7 +41,12 @@ _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody els
     paper="Callup",
     version=10,
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
-    presets={"form": {"fairness": 1.0, "presence": 0.45}, "updates": {"basis": "update"}, "losses": {"basis": "loss"}},
+    presets={
+        "form": {"fairness": 1.0, "presence": 0.45},
+        "squad": {"fairness": 1.0, "presence": 0.45, "rotation": 10.0},
+        "updates": {"basis": "update"},
+        "losses": {"basis": "loss"},
+    },
     cost="O(N) for the pool, O(k C B) a sweep of the search over C candidates",
 )
 @dataclass(repr=False)
@@ -56,6 +62,7 @@ class Lineup(Selector):
                   + own sum w_i^2 / a_i             leaning on few clients or few samples
                   + own sum (2 m_i + zeal d_i) / k  clients called lately or with little to tell
                   + rest sum l_i                    clients that slow the round down
+                  + 2 own rotation sum w_i o_i      clients that had more of the run than is theirs
 
     where a_i = own n_i / (1 + own n_i).
 
@@ -66,7 +73,9 @@ class Lineup(Selector):
     average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients
     are spared until the last two fifths of the planned rounds. From then on the share of a lost reply stays with the
     model as it was; until then those who replied take it over. With fairness above 0, and where clients tell label
-    counts and losses, u leans towards classes of few owners on which the model does badly. docs/lineup.md derives J.
+    counts and losses, u leans towards classes of few owners on which the model does badly. o_i is M_i / (N f_i): M_i is
+    the mean of the client's shares w over all rounds, N the number of clients, and f_i what would be its part if each
+    class were learned from all who have it. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
@@ -74,10 +83,11 @@ class Lineup(Selector):
     presence: the share of a class, relative to the target's, at which it counts half; inf takes label shares as they
     are. even: whether short updates weigh more. target: uniform, or pooled, the shares of all clients together. prior:
     a target of your own, one number for each class. fairness: q, by which u_b becomes u_b loss_b^(q / n_b), n_b being
-    how many clients class b is spread over; 0 asks for no losses. basis: what clients are known by; auto takes label
-    counts, else their inner products, else updates, else losses. From inner products presence has no part. From
-    updates, z is how far a client's last one lay from its group's mean, and drift has no part. From losses there is no
-    z, and d goes by the loss. candidates: how many clients the search looks at.
+    how many clients class b is spread over; 0 asks for no losses. rotation: how much more an error counts that stays
+    the whole run than one of a single round; only where label counts are known. basis: what clients are known by; auto
+    takes label counts, else their inner products, else updates, else losses. From inner products presence has no part.
+    From updates, z is how far a client's last one lay from its group's mean, and drift has no part. From losses there
+    is no z, and d goes by the loss. candidates: how many clients the search looks at.
     """
 
     drift: float = 0.06
@@ -90,11 +100,12 @@ class Lineup(Selector):
     target: Literal["uniform", "pooled"] = "uniform"
     prior: tuple[float, ...] = ()
     fairness: float = 0.0
+    rotation: float = 0.0
     basis: Literal["auto", "update", "loss"] = "auto"
     candidates: int = 4000
 
     def __post_init__(self) -> None:
-        for name in ("drift", "own", "zeal", "rest", "fairness"):
+        for name in ("drift", "own", "zeal", "rest", "fairness", "rotation"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"lineup: {name} must not be negative and must be finite, got {getattr(self, name):g}")
         if self.own == 0:
@@ -130,6 +141,8 @@ class Lineup(Selector):
             self._label_traits.check(clients, "lineup")
         self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
         self.called_ = PerClient(0.0)  # m: places among everyone asked, fading
+        self.season_ = PerClient(0.0)  # in all averages so far: M = season_ / rounds_
+        self.rounds_ = 0
         self.traits_ = no_rows()
         self.loss_ = PerClient(np.inf)
         self.length_ = PerClient(np.inf)  # of the last update
@@ -139,7 +152,8 @@ class Lineup(Selector):
         self.usual_, self.tellings_ = 0.0, 0.0  # sum and number of rounds' median losses, fading
 
     def roster(self, clients: Clients, rng: np.random.Generator) -> None:  # noqa: ARG002
-        for memory in (self.weight_, self.called_, self.traits_, self.loss_, self.length_, self.longest_, self.form_):
+        told = (self.traits_, self.loss_, self.length_, self.longest_, self.form_)
+        for memory in (self.weight_, self.called_, self.season_, *told):
             memory.forget(np.setdiff1d(memory.ids, clients.ids))
 
     def select(self, now: Round, k: int) -> Selection:
@@ -172,8 +186,12 @@ class Lineup(Selector):
         if not self._labels(clients) and len(heard):
             self._listen(feedback)
         arrived = np.isin(asked, heard)  # the part of the others is nobody's, also where it was shared out
-        self._count(self.weight_, asked[arrived], self._shares(clients, asked)[arrived])
+        parts = self._shares(clients, asked)[arrived]
+        self._count(self.weight_, asked[arrived], parts)
         self._count(self.called_, asked, np.full(len(asked), 1 / max(len(asked), 1)))
+        if self.rotation:
+            self.season_.add(asked[arrived], parts)
+            self.rounds_ += 1
         if "update" in feedback.signals and len(heard):
             self._measure(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
         fair = self.fairness > 0 and len(heard) > 0 and self._labels(clients) == "label_counts"
@@ -189,7 +207,7 @@ class Lineup(Selector):
         z = self._traits(clients, ids)
         return Terms(
             vectors=z + self._debt(clients),
-            costs=self._skewness(clients, z) + self._emptiness(clients, ids),
+            costs=self._skewness(clients, z) + self._emptiness(clients, ids) + self._overuse(clients, ids),
             spreads=self.own / self._trust(clients, ids),
             fees=fees,
         )
@@ -272,6 +290,16 @@ class Lineup(Selector):
 
     def _emptiness(self, clients: Clients, ids: Ids) -> np.ndarray | float:
         return _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else 0.0
+
+    def _overuse(self, clients: Clients, ids: Ids) -> np.ndarray | float:
+        """2 own rotation o, the slope of own rotation sum f (M / f)^2 / N; an equal cost for all changes nothing."""
+        if not self.rounds_ or self._labels(clients) != "label_counts":
+            return 0.0
+        everyone = clients.derived("voices", lambda: voices(clients.all("label_counts")))
+        meant = replace(self._label_traits, prior=self.prior).wanted(clients)
+        fair = fair_shares(clients.of("label_counts", ids), meant, everyone, len(clients))
+        mean = self.season_.get(ids) / self.rounds_
+        return np.asarray(2 * self.own * self.rotation * mean / (len(clients) * fair))
 
     def _dullness(self, ids: Ids) -> np.ndarray:
         """d: 0 for the client with most to tell, 1 for the least; who was never heard may have most."""

@@ -1,0 +1,28 @@
+"""What part of a whole run is each client's, if every class is to be learned from all who have it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callup.analytics.traits import spared_shares
+
+_BLOCK = 65_536  # clients
+_LEAST = 0.1  # of an equal part: what a client without samples is given, for it is divided by
+
+
+def voices(counts: np.ndarray) -> np.ndarray:
+    """The sum over clients of their shares of each class; some clients at a time, so that a million make no copy."""
+    found = np.zeros(counts.shape[1])
+    for begin in range(0, len(counts), _BLOCK):
+        found += spared_shares(counts[begin : begin + _BLOCK]).sum(axis=0)
+    return found
+
+
+def fair_shares(counts: np.ndarray, target: np.ndarray, voices: np.ndarray, clients: int) -> np.ndarray:
+    """Each class's part of the target, divided among those who have it, by their shares of it; 1 over all clients.
+
+    The only owner of a class has all of that class's part; among clients that are alike everybody has an equal one.
+    """
+    wanted = np.where(voices > 0, target, 0.0)
+    worth = np.divide(wanted, voices * max(wanted.sum(), 1e-300), out=np.zeros(len(voices)), where=voices > 0)
+    return np.asarray(np.maximum(spared_shares(counts) @ worth, _LEAST / clients))

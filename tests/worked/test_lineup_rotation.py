@@ -1,0 +1,96 @@
+"""Lineup that rotates: whoever had more of the run than is theirs makes room, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from callup import Clients, Feedback, Plan, Round, selector, stream
+from callup.analytics.fair_shares import fair_shares, voices
+
+
+def chosen(lineup, clients, index, k):
+    return lineup.select(Round(index, clients.ids, clients, stream(3, "select", index)), k)
+
+
+def started(spec, clients, k, classes=None):
+    lineup = selector(spec)
+    lineup.start(clients, Plan(k=k, rounds=50, classes=classes), stream(3, "start"))
+    return lineup
+
+
+def played(spec, clients, k, rounds):
+    """The sum of each client's shares, by id, and how often it was called."""
+    lineup = started(spec, clients, k)
+    shares, calls = np.zeros(len(clients)), np.zeros(len(clients), int)
+    for index in range(1, rounds + 1):
+        group = chosen(lineup, clients, index, k)
+        shares[group.ids] += group.scores["share"]
+        calls[group.ids] += 1
+        lineup.update(Feedback(index, group.ids, {}, clients))
+    return shares, calls
+
+
+def test_each_class_is_divided_among_those_who_have_it():
+    # Nobody has class 2: the parts of the others are 1/2. Of class 0 there are 1 + 1 + 1/2 shares, so clients 0 and 1
+    # have 1/2 x 1 / 2.5 and client 2 half of that; of class 1, client 3 has 1/2 x 1 / 1.5 and client 2 half of that.
+    counts = np.array([[60, 0, 0], [60, 0, 0], [30, 30, 0], [0, 60, 0]])
+    heard = voices(counts)
+    assert heard == pytest.approx([2.5, 1.5, 0.0])
+    parts = fair_shares(counts, np.full(3, 1 / 3), heard, 4)
+    assert parts == pytest.approx([1 / 5, 1 / 5, 1 / 10 + 1 / 6, 1 / 3])
+    assert parts.sum() == pytest.approx(1)
+    assert voices(np.tile(counts, (50_000, 1))) == pytest.approx(heard * 50_000)  # in blocks
+    assert fair_shares(np.zeros((1, 3)), np.full(3, 1 / 3), heard, 4) == pytest.approx([0.1 / 4])
+
+
+def test_two_rounds_by_hand():
+    # Fair parts are 1/4, 1/4 and 1/2. Round 1 calls 3 and one of the others, let it be a, with shares of 1/2. Then
+    # o = M / (N f) is 1/2 / (3/4) = 2/3 for a, 0 for the other one, b, and 1/3 for 3; they cost 2 x 0.03 x 10 o:
+    # .4, 0, .2. So b comes with 3, and for its share t, 2 (t - 1/2)^2 + v (t^2 + (1-t)^2) + .2 (1 - t) is least where
+    # 4 t - 2 + 4 v t - 2 v = .2; v = own + 1/60.
+    clients = Clients([1, 2, 3], label_counts=[[60, 0], [60, 0], [0, 60]])
+    lineup = started("lineup:rotation=10,fade=0,drift=0,zeal=0", clients, 2)
+    first = chosen(lineup, clients, 1, 2)
+    a = next(iter(set(first.ids.tolist()) - {3}))
+    assert first.scores["share"] == pytest.approx([0.5, 0.5])
+    lineup.update(Feedback(1, first.ids, {}, clients))
+    second, b, v = chosen(lineup, clients, 2, 2), 3 - a, 0.03 + 1 / 60
+    t = (2.2 + 2 * v) / (4 + 4 * v)
+    assert dict(zip(second.ids.tolist(), second.scores["share"], strict=True)) == pytest.approx({b: t, 3: 1 - t})
+
+
+def test_the_run_is_spread_over_those_who_are_alike_in_class():
+    # Eight clients hold all four classes and 32 one class each: balance and drift are content with the eight.
+    counts = np.vstack([np.full((8, 4), 15), np.repeat(np.eye(4, dtype=int) * 60, 8, axis=0)])
+    clients = Clients(np.arange(40), label_counts=counts)
+    _, leaning = played("lineup", clients, 4, 80)
+    _, rotating = played("lineup:rotation=10", clients, 4, 80)
+    assert np.flatnonzero(leaning).tolist() == list(range(8))
+    assert (rotating > 0).all()
+
+
+def test_the_only_owner_of_a_class_keeps_coming():
+    counts = np.vstack([np.tile([20, 20, 20, 0], (19, 1)), [[0, 0, 0, 80]]])
+    clients = Clients(np.arange(20), label_counts=counts)
+    _, before = played("lineup", clients, 4, 30)
+    _, after = played("lineup:rotation=10", clients, 4, 30)
+    assert before[19] >= 20
+    assert after[19] >= 0.9 * before[19]
+
+
+def test_without_label_counts_it_has_no_part():
+    counts = stream(1, "counts").integers(0, 60, size=(20, 4))
+    clients = Clients(np.arange(20), label_gram=counts @ counts.T, num_examples=counts.sum(axis=1))
+    one, plain = started("lineup:rotation=10", clients, 5, 4), started("lineup", clients, 5, 4)
+    for index in range(1, 6):
+        ours, theirs = chosen(one, clients, index, 5), chosen(plain, clients, index, 5)
+        assert ours.ids.tolist() == theirs.ids.tolist()
+        for method in (one, plain):
+            method.update(Feedback(index, ours.ids, {}, clients))
+
+
+def test_who_left_leaves_nothing_behind():
+    clients = Clients([1, 2, 3], label_counts=[[60, 0], [60, 0], [0, 60]])
+    lineup = started("lineup:rotation=10", clients, 2)
+    lineup.update(Feedback(1, np.array([1, 3]), {}, clients))
+    lineup.roster(Clients([2, 3], label_counts=[[60, 0], [0, 60]]), stream(3, "roster"))
+    assert lineup.season_.ids.tolist() == [3]
