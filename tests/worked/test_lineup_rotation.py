@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from callup import Clients, Feedback, Plan, Round, selector, stream
-from callup.analytics.fair_shares import fair_shares, voices
+from callup.analytics.class_form import owners
+from callup.analytics.fair_shares import excess, fair_shares, voices
 
 
 def chosen(lineup, clients, index, k):
@@ -42,28 +43,41 @@ def test_each_class_is_divided_among_those_who_have_it():
     assert fair_shares(np.zeros((1, 3)), np.full(3, 1 / 3), heard, 4) == pytest.approx([0.1 / 4])
 
 
+def test_only_what_others_could_have_had_is_too_much():
+    # Class 0 is spread over (1 + 1)^2 / (1 + 1) = 2 clients, class 1 over (1 + 1/2)^2 / (1 + 1/4) = 9/5, class 2 over
+    # one. Client 0 had three times its part, and of the two parts too many another could have had half; client 2 had
+    # twice its part, and 4/9 of one could have been another's; client 3 had half of its part.
+    counts = np.array([[60, 0, 0], [60, 0, 0], [0, 60, 0], [0, 30, 30]])
+    assert owners(counts) == pytest.approx([2, 9 / 5, 1])
+    fair, parts = np.array([0.1, 0.1, 0.2, 0.4]), np.array([0.3, 0.1, 0.4, 0.2])
+    over = excess(counts, parts, fair, 1.0, owners(counts))
+    assert over == pytest.approx([2 / 2, 0, 1 * (1 - 5 / 9), 0])
+
+
 def test_two_rounds_by_hand():
-    # Fair parts are 1/4, 1/4 and 1/2. Round 1 calls 3 and one of the others, let it be a, with shares of 1/2. Then
-    # o = M / (N f) is 1/2 / (3/4) = 2/3 for a, 0 for the other one, b, and 1/3 for 3; they cost 2 x 0.03 x 10 o:
-    # .4, 0, .2. So b comes with 3, and for its share t, 2 (t - 1/2)^2 + v (t^2 + (1-t)^2) + .2 (1 - t) is least where
-    # 4 t - 2 + 4 v t - 2 v = .2; v = own + 1/60.
+    # Fair parts are 1/4, 1/4 and 1/2. Round 1 calls 3 and one of the others, let it be a, with shares of 1/2: a had
+    # twice its part, and half of that could have been the other one's, b: o = 1/2 x (2 - 1) / 3. It costs
+    # 2 x 0.03 x 10 / 6 = 1/10, the others nothing, so b comes. Were b away, a would have the share t that makes
+    # 2 (t - 1/2)^2 + v (t^2 + (1-t)^2) + t / 10 least: 4 t - 2 + 4 v t - 2 v + 1/10 = 0; v = own + 1/60.
     clients = Clients([1, 2, 3], label_counts=[[60, 0], [60, 0], [0, 60]])
     lineup = started("lineup:rotation=10,fade=0,drift=0,zeal=0", clients, 2)
     first = chosen(lineup, clients, 1, 2)
     a = next(iter(set(first.ids.tolist()) - {3}))
     assert first.scores["share"] == pytest.approx([0.5, 0.5])
     lineup.update(Feedback(1, first.ids, {}, clients))
-    second, b, v = chosen(lineup, clients, 2, 2), 3 - a, 0.03 + 1 / 60
-    t = (2.2 + 2 * v) / (4 + 4 * v)
-    assert dict(zip(second.ids.tolist(), second.scores["share"], strict=True)) == pytest.approx({b: t, 3: 1 - t})
+    assert sorted(chosen(lineup, clients, 2, 2).ids.tolist()) == [3 - a, 3]
+    without = lineup.select(Round(2, np.array([a, 3]), clients, stream(3, "select", 2)), 2)
+    v = 0.03 + 1 / 60
+    t = (1.9 + 2 * v) / (4 + 4 * v)
+    assert dict(zip(without.ids.tolist(), without.scores["share"], strict=True)) == pytest.approx({a: t, 3: 1 - t})
 
 
 def test_the_run_is_spread_over_those_who_are_alike_in_class():
     # Eight clients hold all four classes and 32 one class each: balance and drift are content with the eight.
     counts = np.vstack([np.full((8, 4), 15), np.repeat(np.eye(4, dtype=int) * 60, 8, axis=0)])
     clients = Clients(np.arange(40), label_counts=counts)
-    _, leaning = played("lineup", clients, 4, 80)
-    _, rotating = played("lineup:rotation=10", clients, 4, 80)
+    _, leaning = played("lineup", clients, 4, 160)
+    _, rotating = played("lineup:rotation=10", clients, 4, 160)
     assert np.flatnonzero(leaning).tolist() == list(range(8))
     assert (rotating > 0).all()
 

@@ -1,4 +1,4 @@
-"""What part of a whole run is each client's, if every class is to be learned from all who have it."""
+"""What part of a whole run is each client's, if every class is to be learned from all who have it, and who had more."""
 
 from __future__ import annotations
 
@@ -26,3 +26,13 @@ def fair_shares(counts: np.ndarray, target: np.ndarray, voices: np.ndarray, clie
     wanted = np.where(voices > 0, target, 0.0)
     worth = np.divide(wanted, voices * max(wanted.sum(), 1e-300), out=np.zeros(len(voices)), where=voices > 0)
     return np.asarray(np.maximum(spared_shares(counts) @ worth, _LEAST / clients))
+
+
+def excess(counts: np.ndarray, parts: np.ndarray, fair: np.ndarray, everyone: float, owners: np.ndarray) -> np.ndarray:
+    """How many times more than its fair part of the run each client had, as far as others could have had it.
+
+    parts: what these clients had of the run; everyone: what all clients had together. owners: how many clients each
+    class is spread over; the part of a class of one owner cannot be anybody else's.
+    """
+    others = 1 - spared_shares(counts) @ (1 / owners)
+    return np.asarray(others * np.maximum(parts / fair - everyone, 0))

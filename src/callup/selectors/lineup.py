@@ -9,7 +9,7 @@ import numpy as np
 
 from callup.analytics import traits
 from callup.analytics.class_form import fair_target, hardness, owners
-from callup.analytics.fair_shares import fair_shares, voices
+from callup.analytics.fair_shares import excess, fair_shares, voices
 from callup.analytics.label_traits import LabelTraits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
@@ -43,7 +43,7 @@ _EMPTY = 1e6  # the cost of a client without samples: asked only when nobody els
     needs=("label_counts|label_gram|update|loss", "num_examples?", "update?"),
     presets={
         "form": {"fairness": 1.0, "presence": 0.45},
-        "squad": {"fairness": 1.0, "presence": 0.45, "rotation": 10.0},
+        "squad": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0},
         "updates": {"basis": "update"},
         "losses": {"basis": "loss"},
     },
@@ -73,9 +73,10 @@ class Lineup(Selector):
     average, so that its share in the change is what it should be. The round then goes less far, by l_i; such clients
     are spared until the last two fifths of the planned rounds. From then on the share of a lost reply stays with the
     model as it was; until then those who replied take it over. With fairness above 0, and where clients tell label
-    counts and losses, u leans towards classes of few owners on which the model does badly. o_i is M_i / (N f_i): M_i is
-    the mean of the client's shares w over all rounds, N the number of clients, and f_i what would be its part if each
-    class were learned from all who have it. docs/lineup.md derives J.
+    counts and losses, u leans towards classes of few owners on which the model does badly. o_i is
+    s_i max(M_i / f_i - 1, 0) / N: M_i is the mean of the client's shares w over all rounds, N the number of clients,
+    f_i what would be its part if each class were learned from all who have it, and s_i how far others have the same
+    classes. docs/lineup.md derives J.
 
     drift: how much of a gradient's difference local training keeps; own: how much clients differ apart from their
     labels; both relative to how much classes differ. fade: what is left of a round's debt after the next. zeal: how
@@ -292,14 +293,15 @@ class Lineup(Selector):
         return _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else 0.0
 
     def _overuse(self, clients: Clients, ids: Ids) -> np.ndarray | float:
-        """2 own rotation o, the slope of own rotation sum f (M / f)^2 / N; an equal cost for all changes nothing."""
+        """2 own rotation o."""
         if not self.rounds_ or self._labels(clients) != "label_counts":
             return 0.0
-        everyone = clients.derived("voices", lambda: voices(clients.all("label_counts")))
-        meant = replace(self._label_traits, prior=self.prior).wanted(clients)
-        fair = fair_shares(clients.of("label_counts", ids), meant, everyone, len(clients))
-        mean = self.season_.get(ids) / self.rounds_
-        return np.asarray(2 * self.own * self.rotation * mean / (len(clients) * fair))
+        heard = clients.derived("voices", lambda: voices(clients.all("label_counts")))
+        spread = clients.derived("owners", lambda: owners(clients.all("label_counts")))
+        counts, meant = clients.of("label_counts", ids), replace(self._label_traits, prior=self.prior).wanted(clients)
+        fair = fair_shares(counts, meant, heard, len(clients))
+        over = excess(counts, self.season_.get(ids), fair, float(self.season_.values.sum()), spread)
+        return np.asarray(2 * self.own * self.rotation * over / (self.rounds_ * len(clients)))
 
     def _dullness(self, ids: Ids) -> np.ndarray:
         """d: 0 for the client with most to tell, 1 for the least; who was never heard may have most."""
