@@ -71,3 +71,17 @@ def test_worlds_are_drawn_once(tmp_path, capsys):
     assert main(["--seed", "b", "--worlds", "2", *out]) == 3
     assert "drawn-1.toml is from another draw; held-out worlds are drawn once" in capsys.readouterr().err
     assert main(["--seed", "xyz", *out]) == 2
+
+
+def test_who_does_not_play_is_named_with_the_reason(tmp_path, capsys):
+    asked = ["--seed", "a", "--worlds", "3", "--out", str(tmp_path), "--without", "fedacs", "oort"]
+    assert main(asked) == 2
+    assert "--without needs a reason; give it with --why" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert main([*asked, "--why", "was clearly out before"]) == 0
+    plain = draw_worlds("a", 3)
+    for path in tmp_path.glob("*.toml"):
+        absent = dict(read_world(path).absent)
+        assert {absent.pop("fedacs"), absent.pop("oort")} == {"was clearly out before"}
+        (tmp_path / path.name).write_text(plain[path.name])
+        assert absent == read_world(path).absent

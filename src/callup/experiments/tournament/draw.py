@@ -10,7 +10,7 @@ import argparse
 import hashlib
 import string
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,11 @@ _SECONDS = 5e-6  # for a sample of a round, on one core
 _LEAST_SECONDS = 0.03
 
 
-def draw_worlds(seed: str, worlds: int, name: str = "drawn") -> dict[str, str]:
-    """File name to TOML text. Families are dealt like cards: none comes a second time before all came once."""
+def draw_worlds(seed: str, worlds: int, name: str = "drawn", absent: Mapping[str, str] | None = None) -> dict[str, str]:
+    """File name to TOML text. Families are dealt like cards: none comes a second time before all came once.
+
+    absent: methods that do not play in any of them, each with the reason.
+    """
     if not seed or set(seed.lower()) - set(string.hexdigits):
         raise UsageError(f"seed must be a hash in hexadecimal digits, got '{seed}'")
     key = int.from_bytes(hashlib.sha256(seed.lower().encode()).digest()[:16], "big")
@@ -37,7 +40,7 @@ def draw_worlds(seed: str, worlds: int, name: str = "drawn") -> dict[str, str]:
     drawn = [_world(key, nth, family) for nth, family in enumerate(order[:worlds], 1)]
     width = len(str(worlds))
     return {
-        f"{name}-{nth:0{width}}.toml": _toml(base, lost, size, seed, nth)
+        f"{name}-{nth:0{width}}.toml": _toml(base, lost, size, seed, nth, absent or {})
         for nth, (base, lost, size) in enumerate(drawn, 1)
     }
 
@@ -74,7 +77,7 @@ def _world(key: int, nth: int, family: str) -> tuple[dict[str, Any], float, floa
     raise UsageError("no world was small enough in 1,000 draws; the ranges do not fit the limit on samples")
 
 
-def _toml(base: dict[str, Any], lost: float, samples: float, seed: str, nth: int) -> str:
+def _toml(base: dict[str, Any], lost: float, samples: float, seed: str, nth: int, absent: Mapping[str, str]) -> str:
     plain = {key: value for key, value in base.items() if key not in ("partition", "local")}
     head = {
         "title": f"Held out: {base['partition']} of {base['task']}, {base['k']} a round",
@@ -82,7 +85,7 @@ def _toml(base: dict[str, Any], lost: float, samples: float, seed: str, nth: int
         "lost": 0.0,
         "sources": {"world": f"drawn with the seed {seed}, number {nth}; ranges in callup.experiments.tournament"},
         "base": {**plain, "lost": lost},
-        "absent": {"shapley": "scores hundreds of models a round"} if base["k"] > 6 else {},
+        "absent": {**absent, **({"shapley": "scores hundreds of models a round"} if base["k"] > 6 else {})},
     }
     local = to_toml({"local": base["local"]}).replace("[local]", "[base.local]").strip()
     variant = to_toml(
@@ -107,10 +110,15 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", required=True, help="the hash of a commit, in hexadecimal digits")
     parser.add_argument("--worlds", type=int, default=8)
     parser.add_argument("--name", default="drawn", help="what the worlds are called, with a number behind it")
+    parser.add_argument("--without", nargs="+", default=[], help="methods that do not play in them", metavar="METHOD")
+    parser.add_argument("--why", help="the reason for --without, as the page gives it")
     parser.add_argument("--out", type=Path, default=Path("papers/tournament/held-out"))
     asked = parser.parse_args(args)
     try:
-        files = write_worlds(asked.out, draw_worlds(asked.seed, asked.worlds, asked.name))
+        if asked.without and not asked.why:
+            raise UsageError("--without needs a reason; give it with --why")
+        absent = dict.fromkeys(asked.without, asked.why)
+        files = write_worlds(asked.out, draw_worlds(asked.seed, asked.worlds, asked.name, absent))
     except CallupError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
