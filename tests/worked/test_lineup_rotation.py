@@ -67,6 +67,7 @@ def test_two_rounds_by_hand():
     lineup.update(Feedback(1, first.ids, {}, clients))
     assert sorted(chosen(lineup, clients, 2, 2).ids.tolist()) == [3 - a, 3]
     without = lineup.select(Round(2, np.array([a, 3]), clients, stream(3, "select", 2)), 2)
+    assert dict(zip(without.ids.tolist(), without.scores["had_too_much"], strict=True)) == pytest.approx({a: 0.1, 3: 0})
     v = 0.03 + 1 / 60
     t = (1.9 + 2 * v) / (4 + 4 * v)
     assert dict(zip(without.ids.tolist(), without.scores["share"], strict=True)) == pytest.approx({a: t, 3: 1 - t})

@@ -167,12 +167,15 @@ class Lineup(Selector):
         ids = ids[group.rows]
         z = self._traits(now.clients, ids)
         weights = group.weights / (shortness(self.length_, self.longest_, ids) if self.even else 1.0)
+        scores = {"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights}
+        if self.rotation:
+            scores["had_too_much"] = self._overuse(now.clients, ids) + np.zeros(len(ids))
         return Selection(
             ids,
             weights=weights / weights.sum(),
             of_models=True,
             whole=now.index > self.early_,
-            scores={"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights},
+            scores=scores,
             notes={
                 "objective": terms.value(group),
                 "imbalance": float(np.square(group.weights @ z).sum()),
