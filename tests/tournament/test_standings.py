@@ -6,6 +6,7 @@ import pytest
 
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.comparison import comparison
+from callup.experiments.tournament.markdown import by_reason
 from callup.experiments.tournament.overview import duel, remembered, tallies, tally
 from callup.experiments.tournament.page import page, tables_of
 from callup.experiments.tournament.standings import standings
@@ -234,7 +235,12 @@ def test_an_empty_page(case):
     text = "\n".join(page(case.played(case.cup("random", "a")).board))
     assert "0 of 4 cells" in text
     assert "Not played yet: e." in text
-    assert "in 1 places: w: e." in text
+    assert "in 1 place: w: e." in text
+
+
+def test_whoever_is_absent_for_the_same_reason_is_named_together():
+    reasons = {"all": "a reference", "oort": "too dear", "shapley": "too dear", "random": "a reference"}
+    assert by_reason(reasons) == "all, random: a reference; oort, shapley: too dear"
 
 
 def test_the_page_spells_out_how_the_champion_stands(case):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from callup.analytics.student import Gap
 from callup.experiments.metrics import Measured
@@ -38,6 +39,14 @@ def percent(share: float | None) -> str:
 
 def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def by_reason(reasons: Mapping[str, str]) -> str:
+    """Names that have the same reason together: `all, random: a reference; oort: too dear`."""
+    together: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        together.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in together.items())
 
 
 def after_first_line(text: str | None) -> str:

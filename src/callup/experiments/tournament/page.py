@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from callup.experiments.tournament import board as rule
 from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
-from callup.experiments.tournament.markdown import NONE, after_first_line, percent, points, ratio, row, value
+from callup.experiments.tournament.markdown import NONE, after_first_line, by_reason, percent, points, ratio, row, value
 from callup.experiments.tournament.overview import KINDS, Duel, Tables, Tally, duel, remembered, tallies, tally
 from callup.experiments.tournament.standings import Line, standings
 from callup.experiments.tournament.worlds import Place, World
@@ -44,7 +44,8 @@ def _progress(board: Board) -> Iterator[str]:
     yield f"{len(wanted) - left} of {len(wanted)} cells that are known to be needed are stored."
     if undecided:
         some = "; ".join(undecided[:3]) + (f" and {len(undecided) - 3} more" if len(undecided) > 3 else "")
-        yield f"The first seeds are not all in, and so the cut is not made, in {len(undecided)} places: {some}."
+        places = "1 place" if len(undecided) == 1 else f"{len(undecided)} places"
+        yield f"The first seeds are not all in, and so the cut is not made, in {places}: {some}."
 
 
 def _overview(title: str, board: Board, tables: Tables, worlds: Sequence[World]) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
     known = {method.name for method in board.cup.methods}
     left_out = {name: why for name, why in world.absent.items() if name in known}
     if left_out:
-        yield "\nNot there: " + "; ".join(f"{name}: {why}" for name, why in left_out.items()) + "."
+        yield f"\nNot there: {by_reason(left_out)}."
     ahead = [place.variant for place in world.places if not tables[place.name]]
     if ahead:
         yield f"\nNot played yet: {'; '.join(ahead)}."
@@ -146,9 +147,9 @@ def _world(board: Board, world: World, tables: Tables) -> Iterator[str]:
 def _place(place: Place, lines: Sequence[Line], gone: Mapping[str, str]) -> Iterator[str]:
     yield f"\n### {place.name}\n"
     here = {line.method for line in lines}
-    away = "; ".join(f"{name} ({where})" for name, where in gone.items() if name not in here)
+    away = by_reason({name: f"clearly out in {where}" for name, where in gone.items() if name not in here})
     if away:
-        yield f"Who is not here, and where they were clearly out: {away}.\n"
+        yield f"Who is not here: {away}.\n"
     recall = any(line.recall.value is not None for line in lines)
     headings = ["rank", "method", "n", "accuracy, %", "best, %", "to the best, points", "rounds to random's end"]
     headings += ["recall, %"] if recall else []
