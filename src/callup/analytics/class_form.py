@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from callup.analytics.traits import spared_shares
+from callup.core.clients import Clients
 
 _BLOCK = 65_536  # clients
 _SPAN = 2.0  # a class counts for no more than twice and no less than half as hard as the others
@@ -35,6 +36,11 @@ def owners(counts: np.ndarray) -> np.ndarray:
         shares = spared_shares(counts[begin : begin + _BLOCK])
         voices, squares = voices + shares.sum(axis=0), squares + np.square(shares).sum(axis=0)
     return np.asarray(np.divide(voices**2, squares, out=np.full(len(voices), np.inf), where=voices > 0))
+
+
+def owners_among(clients: Clients) -> np.ndarray:
+    """The same of a whole federation, counted once."""
+    return np.asarray(clients.derived("owners", lambda: owners(clients.all("label_counts"))))
 
 
 def fair_target(target: np.ndarray, hardness: np.ndarray, power: np.ndarray | float) -> np.ndarray:

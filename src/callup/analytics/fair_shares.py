@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.analytics.class_form import owners_among
 from callup.analytics.traits import spared_shares
+from callup.core.clients import Clients
+from callup.core.index import Ids
+from callup.core.per_client import PerClient
 
 _BLOCK = 65_536  # clients
 _LEAST = 0.1  # of an equal part: what a client without samples is given, for it is divided by
@@ -36,3 +40,11 @@ def excess(counts: np.ndarray, parts: np.ndarray, fair: np.ndarray, everyone: fl
     """
     others = 1 - spared_shares(counts) @ (1 / owners)
     return np.asarray(others * np.maximum(parts / fair - everyone, 0))
+
+
+def overuse(clients: Clients, ids: Ids, target: np.ndarray, had: PerClient) -> np.ndarray:
+    """The excess of these clients, by label counts and by what each had of the run."""
+    counts = clients.of("label_counts", ids)
+    heard = clients.derived("voices", lambda: voices(clients.all("label_counts")))
+    fair = fair_shares(counts, target, heard, len(clients))
+    return excess(counts, had.get(ids), fair, float(had.values.sum()), owners_among(clients))

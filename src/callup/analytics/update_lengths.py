@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from callup.core import draws
 from callup.core.index import Ids
 from callup.core.per_client import PerClient
 
@@ -32,6 +33,15 @@ def slowdown(shortness: np.ndarray, k: int) -> np.ndarray:
     With 1 / k of the weights, and raised by as much as its update is short, it leaves the others that much less.
     """
     return np.asarray(1 - 1 / (1 + (1 / shortness - 1) / k))
+
+
+def dullness(told: PerClient, ids: Ids) -> np.ndarray:
+    """By ranks of what they told, lengths or losses: 0 for the client with most to tell, 1 for the least.
+
+    Who was never heard may have most.
+    """
+    much = draws.quantised(told.get(ids))
+    return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
 
 
 def _decline(last: PerClient, longest: PerClient, ids: Ids) -> np.ndarray:

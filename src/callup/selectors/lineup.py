@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 
 from callup.analytics import traits
-from callup.analytics.class_form import fair_target, hardness, owners
-from callup.analytics.fair_shares import excess, fair_shares, voices
+from callup.analytics.class_form import fair_target, hardness, owners_among
+from callup.analytics.fair_shares import overuse
 from callup.analytics.label_traits import LabelTraits
 from callup.analytics.last_rows import no_rows, with_rows
 from callup.analytics.pool import candidate_pool
+from callup.analytics.sample_trust import emptiness, trust
 from callup.analytics.swap_search import Terms, best_group, most_needed_first, settled
-from callup.analytics.update_lengths import shortness, slowdown
-from callup.core import draws
+from callup.analytics.update_lengths import dullness, shortness, slowdown
 from callup.core.basis import goes_by
 from callup.core.catalogue import SELECTORS
 from callup.core.clients import Clients
@@ -33,7 +33,6 @@ _LATELY = 0.9  # of what was counted is left a round later
 _HARDEST = 4.0  # times the usual loss: what one client can say
 _GROWING = 2.0  # updates became longer so many times as often as shorter
 _EARLY = 0.6  # of the planned rounds are for getting far; where their number is not known, none
-_EMPTY = 1e6  # the cost of a client without samples: asked only when nobody else is left
 
 
 @SELECTORS.add(
@@ -169,7 +168,7 @@ class Lineup(Selector):
         weights = group.weights / (shortness(self.length_, self.longest_, ids) if self.even else 1.0)
         scores = {"skew": np.square(z).sum(axis=1), "called_lately": self.called_.get(ids), "share": group.weights}
         if self.rotation:
-            scores["had_too_much"] = self._overuse(now.clients, ids) + np.zeros(len(ids))
+            scores["had_too_much"] = self._overuse(now.clients, ids)
         return Selection(
             ids,
             weights=weights / weights.sum(),
@@ -211,8 +210,8 @@ class Lineup(Selector):
         z = self._traits(clients, ids)
         return Terms(
             vectors=z + self._debt(clients),
-            costs=self._skewness(clients, z) + self._emptiness(clients, ids) + self._overuse(clients, ids),
-            spreads=self.own / self._trust(clients, ids),
+            costs=self._skewness(clients, z) + emptiness(clients, ids) + self._overuse(clients, ids),
+            spreads=self.own / trust(clients, ids, self.own),
             fees=fees,
         )
 
@@ -238,7 +237,7 @@ class Lineup(Selector):
         told = next((name for name in alternatives if name in feedback.signals), alternatives[0])
         if told == "update":
             sketched = traits.sketches(feedback.signals["update"], _SKETCH)
-            apart = traits.from_updates(sketched, self._trust(feedback.clients, feedback.ids))
+            apart = traits.from_updates(sketched, trust(feedback.clients, feedback.ids, self.own))
             self.traits_ = with_rows(self.traits_, feedback.ids, apart, "lineup")
         else:
             self.loss_.set(feedback.ids, feedback.signals[told])
@@ -257,9 +256,8 @@ class Lineup(Selector):
         usual = self.usual_ / self.tellings_
         self.form_.set(heard, np.minimum(losses / usual, _HARDEST) if usual > 0 else 1.0)
         shares = traits.spared_shares(clients.of("label_counts", self.form_.ids))
-        meant = replace(self._label_traits, prior=self.prior).wanted(clients)
-        spread = clients.derived("owners", lambda: owners(clients.all("label_counts")))
-        self.wanted_ = fair_target(meant, hardness(shares, self.form_.values), self.fairness / spread)
+        power = self.fairness / owners_among(clients)
+        self.wanted_ = fair_target(self._meant(clients), hardness(shares, self.form_.values), power)
 
     def _labels(self, clients: Clients) -> str | None:
         """Which label statistics there are, if they may be used."""
@@ -269,6 +267,10 @@ class Lineup(Selector):
     def _label_traits(self) -> LabelTraits:
         prior = tuple(self.wanted_.tolist()) or self.prior
         return LabelTraits(self.target, prior, self.presence, self.classes_)
+
+    def _meant(self, clients: Clients) -> np.ndarray:
+        """The target as it was given, before losses moved it."""
+        return replace(self._label_traits, prior=self.prior).wanted(clients)
 
     def _basis(self, clients: Clients) -> str | None:
         """None before anybody was heard."""
@@ -281,35 +283,20 @@ class Lineup(Selector):
             return self._label_traits.of(clients, ids)
         return np.asarray(self.traits_.get(ids), np.float64)
 
-    def _trust(self, clients: Clients, ids: Ids) -> np.ndarray:
-        """a: a small client is worth its samples, a large one as much as any other."""
-        if "num_examples" not in clients:
-            return np.ones(len(ids))
-        n = clients.of("num_examples", ids)
-        return np.asarray(np.maximum(self.own * n / (1 + self.own * n), 1e-6))
-
     def _skewness(self, clients: Clients, z: np.ndarray) -> np.ndarray:
         """What training runs after; an update is what it ran after already, and its z has that in it."""
         return np.asarray((self.drift if self._labels(clients) else 0.0) * np.square(z).sum(axis=1))
 
-    def _emptiness(self, clients: Clients, ids: Ids) -> np.ndarray | float:
-        return _EMPTY * (clients.of("num_examples", ids) <= 0) if "num_examples" in clients else 0.0
-
-    def _overuse(self, clients: Clients, ids: Ids) -> np.ndarray | float:
+    def _overuse(self, clients: Clients, ids: Ids) -> np.ndarray:
         """2 own rotation o."""
         if not self.rounds_ or self._labels(clients) != "label_counts":
-            return 0.0
-        heard = clients.derived("voices", lambda: voices(clients.all("label_counts")))
-        spread = clients.derived("owners", lambda: owners(clients.all("label_counts")))
-        counts, meant = clients.of("label_counts", ids), replace(self._label_traits, prior=self.prior).wanted(clients)
-        fair = fair_shares(counts, meant, heard, len(clients))
-        over = excess(counts, self.season_.get(ids), fair, float(self.season_.values.sum()), spread)
-        return np.asarray(2 * self.own * self.rotation * over / (self.rounds_ * len(clients)))
+            return np.zeros(len(ids))
+        over = overuse(clients, ids, self._meant(clients), self.season_)
+        return 2 * self.own * self.rotation * over / (self.rounds_ * len(clients))
 
     def _dullness(self, ids: Ids) -> np.ndarray:
-        """d: 0 for the client with most to tell, 1 for the least; who was never heard may have most."""
+        """d; where updates grow longer, their length does not tell."""
         told = self.loss_ if len(self.loss_.ids) else self.length_
         if not len(told.ids) or (told is self.length_ and self.longer_ > _GROWING * self.shorter_):
             return np.zeros(len(ids))
-        much = draws.quantised(told.get(ids))
-        return np.asarray(1 - np.searchsorted(np.sort(much), much) / max(len(ids) - 1, 1))
+        return dullness(told, ids)
