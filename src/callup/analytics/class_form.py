@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from callup.analytics.traits import spared_shares
+from callup.analytics.traits import spared_sums
 from callup.core.clients import Clients
 
-_BLOCK = 65_536  # clients
 _SPAN = 2.0  # a class counts for no more than twice and no less than half as hard as the others
 
 
@@ -29,17 +28,14 @@ def hardness(shares: np.ndarray, losses: np.ndarray) -> np.ndarray:
 def owners(counts: np.ndarray) -> np.ndarray:
     """How many clients a class is spread over: n where n have equal shares of it and others none; inf for nobody's.
 
-    From label counts, some clients at a time: a million make no copy of them all.
+    From label counts.
     """
-    voices, squares = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
-    for begin in range(0, len(counts), _BLOCK):
-        shares = spared_shares(counts[begin : begin + _BLOCK])
-        voices, squares = voices + shares.sum(axis=0), squares + np.square(shares).sum(axis=0)
-    return np.asarray(np.divide(voices**2, squares, out=np.full(len(voices), np.inf), where=voices > 0))
+    sums, squares = spared_sums(counts)
+    return np.asarray(np.divide(sums**2, squares, out=np.full(len(sums), np.inf), where=sums > 0))
 
 
 def owners_among(clients: Clients) -> np.ndarray:
-    """The same of a whole federation, counted once."""
+    """`owners` by the label counts of all clients, worked out once."""
     return np.asarray(clients.derived("owners", lambda: owners(clients.all("label_counts"))))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from callup.core.randomness import stream
 
 _SPARE = 3  # samples: noise of epsilon 1 is above that for one class in forty
+_BLOCK = 65_536  # clients
 _TINY = 1e-10  # of the largest diagonal entry: what is left of an exact Gram matrix after its rank is used up
 
 
@@ -43,6 +44,15 @@ def spared_shares(counts: np.ndarray) -> np.ndarray:
     """Label shares of `spared` counts; zeros for a client without samples."""
     counts = spared(counts)
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+
+def spared_sums(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Over clients, of `spared_shares` and of their squares: some at a time, so that a million make no copy."""
+    sums, squares = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
+    for begin in range(0, len(counts), _BLOCK):
+        shares = spared_shares(counts[begin : begin + _BLOCK])
+        sums, squares = sums + shares.sum(axis=0), squares + np.square(shares).sum(axis=0)
+    return sums, squares
 
 
 def from_gram(gram: np.ndarray, sizes: np.ndarray, classes: int, pooled: bool) -> np.ndarray:
