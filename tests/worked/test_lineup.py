@@ -349,6 +349,7 @@ def test_the_most_needed_comes_first():
         ({"zeal": -1.0}, "zeal must not be negative"),
         ({"rest": np.inf}, "rest must not be negative and must be finite"),
         ({"presence": 0.0}, "presence must be above 0"),
+        ({"few": 0.5}, "few must be 1 or more"),
         ({"fade": 1.0}, "fade must be from 0 to below 1"),
         ({"prior": (1.0, -1.0)}, "prior must not be negative"),
         ({"candidates": 0}, "candidates must be a whole number"),

@@ -54,6 +54,15 @@ def test_only_what_others_could_have_had_is_too_much():
     assert over == pytest.approx([2 / 2, 0, 1 * (1 - 5 / 9), 0])
 
 
+def test_what_few_own_is_nobody_elses():
+    # As above, and what is spread over up to 3/2 clients counts as one owner's: class 0, of two, as 4/3 owners' and
+    # class 1 as 6/5 owners'. Of what client 0 had too much another could have had 1/4; of what client 2 had, 1/6.
+    counts = np.array([[60, 0, 0], [60, 0, 0], [0, 60, 0], [0, 30, 30]])
+    fair, parts = np.array([0.1, 0.1, 0.2, 0.4]), np.array([0.3, 0.1, 0.4, 0.2])
+    assert excess(counts, parts, fair, 1.0, owners(counts) / 1.5) == pytest.approx([2 / 4, 0, 1 / 6, 0])
+    assert excess(counts, parts, fair, 1.0, owners(counts) / 3) == pytest.approx([0, 0, 0, 0])
+
+
 def test_two_rounds_by_hand():
     # Fair parts are 1/4, 1/4 and 1/2. Round 1 calls 3 and one of the others, let it be a, with shares of 1/2: a had
     # twice its part, and half of that could have been the other one's, b: o = 1/2 x (2 - 1) / 3. It costs
@@ -71,6 +80,17 @@ def test_two_rounds_by_hand():
     v = 0.03 + 1 / 60
     t = (1.9 + 2 * v) / (4 + 4 * v)
     assert dict(zip(without.ids.tolist(), without.scores["share"], strict=True)) == pytest.approx({a: t, 3: 1 - t})
+
+
+def test_who_shares_a_class_with_one_other_may_have_more_where_that_is_few():
+    # As above, but a class of two owners is few's, so that a is charged nothing and has half again.
+    clients = Clients([1, 2, 3], label_counts=[[60, 0], [60, 0], [0, 60]])
+    lineup = started("lineup:rotation=10,few=2,fade=0,drift=0,zeal=0", clients, 2)
+    first = chosen(lineup, clients, 1, 2)
+    lineup.update(Feedback(1, first.ids, {}, clients))
+    again = lineup.select(Round(2, first.ids, clients, stream(3, "select", 2)), 2)
+    assert again.scores["had_too_much"] == pytest.approx([0, 0])
+    assert again.scores["share"] == pytest.approx([0.5, 0.5])
 
 
 def test_the_run_is_spread_over_those_who_are_alike_in_class():

@@ -32,15 +32,18 @@ def excess(counts: np.ndarray, parts: np.ndarray, fair: np.ndarray, everyone: fl
     """How many times more than its fair part of the run each client had, as far as others could have had it.
 
     parts: what these clients had of the run; everyone: what all clients had together. owners: how many clients each
-    class is spread over; the part of a class of one owner cannot be anybody else's.
+    class is spread over; the part of a class of one owner, or of less, cannot be anybody else's.
     """
-    others = 1 - spared_shares(counts) @ (1 / owners)
+    others = 1 - spared_shares(counts) @ np.minimum(1, 1 / owners)
     return np.asarray(others * np.maximum(parts / fair - everyone, 0))
 
 
-def overuse(clients: Clients, ids: Ids, target: np.ndarray, had: PerClient) -> np.ndarray:
-    """The excess of these clients, by label counts and by what each had of the run."""
+def overuse(clients: Clients, ids: Ids, target: np.ndarray, had: PerClient, few: float) -> np.ndarray:
+    """The excess of these clients, by label counts and by what each had of the run.
+
+    few: a class spread over so many clients is taken for one of a single owner, and others for spread so much less.
+    """
     counts = clients.of("label_counts", ids)
     heard = clients.derived("voices", lambda: voices(clients.all("label_counts")))
     fair = fair_shares(counts, target, heard, len(clients))
-    return excess(counts, had.get(ids), fair, float(had.values.sum()), owners_among(clients))
+    return excess(counts, had.get(ids), fair, float(had.values.sum()), owners_among(clients) / few)

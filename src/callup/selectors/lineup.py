@@ -84,10 +84,11 @@ class Lineup(Selector):
     are. even: whether short updates weigh more. target: uniform, or pooled, the shares of all clients together. prior:
     a target of your own, one number for each class. fairness: q, by which u_b becomes u_b loss_b^(q / n_b), n_b being
     how many clients class b is spread over; 0 asks for no losses. rotation: how much more an error counts that stays
-    the whole run than one of a single round; only where label counts are known. basis: what clients are known by; auto
-    takes label counts, else their inner products, else updates, else losses. From inner products presence has no part.
-    From updates, z is how far a client's last one lay from its group's mean, and drift has no part. From losses there
-    is no z, and d goes by the loss. candidates: how many clients the search looks at.
+    the whole run than one of a single round; only where label counts are known. few: a class spread over so many
+    clients, or fewer, cannot be anybody else's. basis: what clients are known by; auto takes label counts, else their
+    inner products, else updates, else losses. From inner products presence has no part. From updates, z is how far a
+    client's last one lay from its group's mean, and drift has no part. From losses there is no z, and d goes by the
+    loss. candidates: how many clients the search looks at.
     """
 
     drift: float = 0.06
@@ -101,6 +102,7 @@ class Lineup(Selector):
     prior: tuple[float, ...] = ()
     fairness: float = 0.0
     rotation: float = 0.0
+    few: float = 1.0
     basis: Literal["auto", "update", "loss"] = "auto"
     candidates: int = 4000
 
@@ -112,6 +114,8 @@ class Lineup(Selector):
             raise UsageError("lineup: own must be above 0; 0.001 is next to nothing")
         if not self.presence > 0:
             raise UsageError(f"lineup: presence must be above 0, got {self.presence:g}; inf takes shares as they are")
+        if not 1 <= self.few < np.inf:
+            raise UsageError(f"lineup: few must be 1 or more and must be finite, got {self.few:g}")
         if not 0 <= self.fade < 1:
             raise UsageError(f"lineup: fade must be from 0 to below 1, got {self.fade:g}")
         if self.prior and not (min(self.prior) >= 0 and 0 < sum(self.prior) < np.inf):
@@ -291,7 +295,7 @@ class Lineup(Selector):
         """2 own rotation o."""
         if not self.rounds_ or self._labels(clients) != "label_counts":
             return np.zeros(len(ids))
-        over = overuse(clients, ids, self._meant(clients), self.season_)
+        over = overuse(clients, ids, self._meant(clients), self.season_, self.few)
         return 2 * self.own * self.rotation * over / (self.rounds_ * len(clients))
 
     def _dullness(self, ids: Ids) -> np.ndarray:
