@@ -10,7 +10,7 @@ from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.markdown import NONE, after_first_line, by_reason, percent, points, ratio, row, value
 from callup.experiments.tournament.overview import KINDS, Duel, Tables, Tally, duel, remembered, tallies, tally
-from callup.experiments.tournament.standings import Line, standings
+from callup.experiments.tournament.standings import Line, Standing, standings
 from callup.experiments.tournament.worlds import Place, World
 
 
@@ -81,9 +81,9 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
     if own.share is None:
         yield "No place is decided yet."
         return
-    lost = (*own.accuracy["unclear"], *own.accuracy["behind"])
     yield f"Of the places that are decided, best or tied in {percent(own.share)} by accuracy and in"
-    yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*lost)}."
+    yield f"{percent(own.rounds_share)} by rounds. Not tied: {_listed(*_lost(own.accuracy))}."
+    yield f"Not tied by rounds: {_listed(*_lost(own.rounds))}."
     yield f"Worse than random selection: {_listed(*own.worse_than_random)}.\n"
     yield "The rival is chosen by validation accuracy. Rounds are those to the accuracy the rival ends with, over the"
     yield "rival's own: below 1 is sooner. Recall is on the classes of Mavericks, against the best of the others. A"
@@ -99,6 +99,11 @@ def _champion(board: Board, tables: Tables) -> Iterator[str]:
                 ratios += [1 + one.rounds.mean] if one.rounds is not None else []
         if len(ratios) > 1 and math.isfinite(sum(ratios)):
             yield row(f"{world.name}: mean", "", "", f"{sum(ratios) / len(ratios):.2f}", "")
+
+
+def _lost(places: Mapping[Standing, Sequence[str]]) -> list[str]:
+    """What is unclear, and what is worse than that by name."""
+    return [*places["unclear"], *(f"{place} (behind)" for place in places["behind"])]
 
 
 def _short(one: Duel, champion: str) -> str:

@@ -2,12 +2,12 @@
 
 Best is the method of the highest mean test accuracy, of those with most seeds. A method is tied with the best when the
 95 % interval of its paired difference lies above minus one accuracy point; a world of low accuracies may ask for less.
-Rounds are counted up to the accuracy that random selection ends with under the same seed; there a method is tied with
-the fastest when the interval of its relative difference in rounds lies below a tenth. A method that is not tied is
-behind when the whole interval is on the losing side, or when it was clearly out on validation data; else it is unclear,
-which never counts as tied. The champion's forms are held to all others and not to each other, so two of them may be
-best. Until everybody who plays on has all seeds the place is open, and so it is for a method with fewer than three
-shared seeds.
+Rounds are counted up to the accuracy that random selection ends with under the same seed, along a straight line between
+two evaluations, and their ratios averaged by their logarithms; there a method is tied with the fastest when the
+interval of its relative difference lies below a tenth. A method that is not tied is behind when the whole interval is
+on the losing side, or when it was clearly out on validation data; else it is unclear, which never counts as tied. The
+champion's forms are held to all others and not to each other, so two of them may be best. Until everybody who plays on
+has all seeds the place is open, and so it is for a method with fewer than three shared seeds.
 """
 
 from __future__ import annotations
