@@ -9,6 +9,7 @@ from callup.experiments.reproduce.store import Results
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.comparison import comparison
 from callup.experiments.tournament.cup import FOLDER, MAIN, read_cup
+from callup.experiments.tournament.extra_time import LongBoard
 from callup.experiments.tournament.page import page
 
 HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ Everything that was decided was decided by accuracy on validation data.
 
 def render() -> str:
     results = Results(TOURNAMENT / "results")
-    parts = [_HEAD, *page(Board(read_cup(TOURNAMENT), results))]
+    parts = [_HEAD, *page(LongBoard(read_cup(TOURNAMENT), results))]
     for path in sorted(TOURNAMENT.glob("*.toml")):
         if path.stem != MAIN:
             cup = read_cup(TOURNAMENT, path.stem)

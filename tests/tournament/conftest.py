@@ -7,8 +7,8 @@ import pytest
 
 from callup.experiments.metrics import Series
 from callup.experiments.reproduce.store import Done, Results
-from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.cup import Contestant, Cup, Trial
+from callup.experiments.tournament.extra_time import LongBoard
 from callup.experiments.tournament.match import SELECTION_SECONDS
 from callup.experiments.tournament.worlds import World
 
@@ -37,7 +37,7 @@ class Played:
 
     def __init__(self, folder, what) -> None:
         self.results = Results(folder)
-        self.board = Board(what, self.results)
+        self.board = LongBoard(what, self.results)
 
     def put(self, method, seed, test, validation=None, place=0, recall=(), curve=None, seconds=0.0):
         """One run whose last fifth, two of ten evaluations, has these mean accuracies."""

@@ -6,8 +6,8 @@ import pytest
 
 from callup.core.catalogue import DEFAULT
 from callup.experiments.reproduce.store import Results
-from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.cup import read_cup
+from callup.experiments.tournament.extra_time import LongBoard
 from callup.experiments.tournament.overview import duel, tally
 from callup.experiments.tournament.standings import standings
 
@@ -16,7 +16,7 @@ TOURNAMENT = Path(__file__).parents[2] / "papers" / "tournament"
 
 @pytest.fixture(scope="module")
 def board():
-    return Board(read_cup(TOURNAMENT), Results(TOURNAMENT / "results"))
+    return LongBoard(read_cup(TOURNAMENT), Results(TOURNAMENT / "results"))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ References play only where nothing comes before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from callup.core.errors import InputError, UsageError
 from callup.experiments.reproduce.cells import Cell, merged
@@ -24,12 +25,15 @@ from callup.experiments.tournament.scores import final_accuracy
 from callup.experiments.tournament.worlds import Place, World
 from callup.simulation.settings import settings
 
+NOBODY: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+
 
 class Board:
     """A cup with the results there are; the same results always give the same plan."""
 
-    def __init__(self, cup: Cup, results: Results) -> None:
-        self.cup, self._results = cup, results
+    def __init__(self, cup: Cup, results: Results, extra_time: Mapping[str, Mapping[str, int]] = NOBODY) -> None:
+        self.cup, self.results = cup, results
+        self._extra_time = extra_time
         self._cells: dict[tuple[str, str, int], Cell] = {}
 
     @property
@@ -55,8 +59,17 @@ class Board:
 
     def done(self, place: Place, method: Contestant) -> dict[int, Done]:
         """By seed, as far as it was played."""
-        found = {seed: self._results.get(self.cell(place, method, seed)) for seed in range(self.cup.seeds)}
+        seeds = range(self.seeds_of(place, method))
+        found = {seed: self.results.get(self.cell(place, method, seed)) for seed in seeds}
         return {seed: done for seed, done in found.items() if done is not None}
+
+    def seeds_of(self, place: Place, method: Contestant) -> int:
+        """How many it plays there if it is not cut."""
+        return self.extra_time(place).get(method.name, self.cup.seeds)
+
+    def extra_time(self, place: Place) -> Mapping[str, int]:
+        """Methods that play more than all seeds there, each with how many in all."""
+        return self._extra_time.get(place.name, {})
 
     def out_before(self, place: Place) -> dict[str, str] | None:
         """Methods that do not begin there, each with where they went out; None before that is known."""
@@ -117,7 +130,7 @@ class Board:
         """Everybody who plays on there has all seeds."""
         out = self.clearly_out(place)
         staying = [m for m in self.playing(place) or [] if out is not None and m.name not in out and not m.reference]
-        return bool(staying) and all(len(self.done(place, method)) == self.cup.seeds for method in staying)
+        return bool(staying) and all(len(self.done(place, one)) == self.seeds_of(place, one) for one in staying)
 
     def wanted(self, world: World | None = None) -> list[Cell]:
         """Every cell that is known to be part of the cup by now, or of one world of it, seed by seed."""
@@ -126,7 +139,7 @@ class Board:
     def open(self, world: World | None = None) -> list[tuple[str, Cell]]:
         """What can be run now, with the world whose file it goes to; after that, ask again."""
         found = {cell.key: (name, cell) for name, cell in self._wanted(world)}
-        return [found[cell.key] for cell in self._results.missing(cell for _, cell in found.values())]
+        return [found[cell.key] for cell in self.results.missing(cell for _, cell in found.values())]
 
     def likely(self, share_out: float = 0.5) -> list[Cell]:
         """Wanted cells, and a guess at those that the rule has not spoken about yet: this share of methods goes out."""
@@ -140,18 +153,18 @@ class Board:
                     cells += [self.cell(place, m, seed) for m in ranked for seed in range(self.cup.first)]
                 staying = ranked if playing is None else _some(ranked, 1 - share_out)
                 cells += [self.cell(place, m, seed) for m in staying for seed in range(self.cup.first, self.cup.seeds)]
-        return self._results.missing({cell.key: cell for cell in cells}.values())
+        return self.results.missing({cell.key: cell for cell in cells}.values())
 
     def _wanted(self, world: World | None) -> Iterator[tuple[str, Cell]]:
         places = self.places if world is None else list(world.places)
         begun = {place.name: self.playing(place) or [] for place in places}
         verdicts = {place.name: self.clearly_out(place) for place in places}
-        for seed in range(self.cup.seeds):
+        for seed in range(self.cup.most_seeds):
             for place in places:
                 out = verdicts[place.name]
                 for method in begun[place.name]:
                     again = out is not None and method.name not in out and not method.reference
-                    if seed < self.cup.first or again:
+                    if seed < self.cup.first or (again and seed < self.seeds_of(place, method)):
                         yield place.world.name, self.cell(place, method, seed)
 
 

@@ -57,6 +57,10 @@ class Cup:
     """The method whose standing is spelled out; it is never cut."""
     first: int = 2
     seeds: int = 5
+    extra_seeds: int = 0
+    """In a period of extra time."""
+    periods: int = 0
+    """Of extra time, at most, in a place where seeds cannot tell how the champion stands."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Changes to every run, e.g. fewer rounds."""
     known: tuple[World, ...] = ()
@@ -83,6 +87,10 @@ class Cup:
             if method.name == name:
                 return method
         raise UsageError(f"no method is called '{name}'{suggest(name, [m.name for m in self.methods])}")
+
+    @property
+    def most_seeds(self) -> int:
+        return self.seeds + self.periods * self.extra_seeds
 
     @property
     def house(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from callup.core.errors import InputError, UsageError, suggest
 from callup.experiments.reproduce.store import Results
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.cup import FOLDER, HELD_OUT, MAIN, Cup, read_cup
+from callup.experiments.tournament.extra_time import LongBoard
 from callup.experiments.tournament.worlds import World
 
 
@@ -32,11 +33,11 @@ def boards(papers: Path, asked: Sequence[str], scale: str, results: Results) -> 
     for name in asked:
         file, world = _split(folder, name)
         wanted.setdefault(file, []).append(world)
-    found = []
+    found: list[Board] = []
     for file, worlds in wanted.items():
         cup = read_cup(folder, file)
         chosen = cup if "" in worlds else replace(cup, worlds=_chosen(cup, worlds))
-        found.append(Board(at_scale(chosen, scale), results))
+        found.append(LongBoard(at_scale(chosen, scale), results))
     return found
 
 
@@ -54,7 +55,15 @@ def at_scale(cup: Cup, scale: str) -> Cup:
     champion = cup.champion if cup.champion in trial.methods else ""
     tiny = tuple(replace(world, environments=world.environments[:1], presets={}) for world in worlds)
     return replace(
-        cup, worlds=tiny, known=tiny, methods=methods, champion=champion, first=1, seeds=3, fixed=trial.settings
+        cup,
+        worlds=tiny,
+        known=tiny,
+        methods=methods,
+        champion=champion,
+        first=1,
+        seeds=3,
+        periods=0,
+        fixed=trial.settings,
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from callup.experiments.tournament import board as rule
+from callup.experiments.tournament import extra_time as longer
 from callup.experiments.tournament import standings as judging
 from callup.experiments.tournament.board import Board
 from callup.experiments.tournament.markdown import NONE, after_first_line, by_reason, percent, points, ratio, row, value
@@ -33,8 +34,17 @@ def page(board: Board) -> Iterator[str]:
         yield from _recall(board, tables)
     yield f"\n## How methods are cut\n\n{after_first_line(rule.__doc__)}"
     yield f"\n## How a place is judged\n\n{after_first_line(judging.__doc__)}"
+    if board.cup.periods:
+        yield from _extra_time(board)
     for world in board.cup.worlds:
         yield from _world(board, world, tables)
+
+
+def _extra_time(board: Board) -> Iterator[str]:
+    yield f"\n## Extra time\n\n{after_first_line(longer.__doc__)}\n"
+    seeds = {place.name: max(board.extra_time(place).values(), default=0) for place in board.places}
+    played = [f"{name} ({most} seeds)" for name, most in seeds.items() if most]
+    yield f"In {len(played)} of {len(seeds)} places: {_listed(*played)}."
 
 
 def _progress(board: Board) -> Iterator[str]:
