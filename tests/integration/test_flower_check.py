@@ -60,7 +60,7 @@ def test_without_its_two_lines_the_app_runs_as_flower_runs_it(bare: Path) -> Non
     assert len(grid.sent) == 6  # FedAvg with all nodes
 
 
-@pytest.mark.parametrize("selector", ["lineup", "lineup:squad", "fed-cbs", "random", "power-of-choice:d=4"])
+@pytest.mark.parametrize("selector", ["lineup", "lineup:keepers", "fed-cbs", "random", "power-of-choice:d=4"])
 def test_the_lines_it_prints_are_all_that_is_needed(
     bare: Path, selector: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +101,7 @@ def test_an_answer_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) 
 def test_people_see_lines_with_their_indent(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["flower", "check", str(bare)]) == 0
     out = capsys.readouterr().out
-    assert '  +     strategy = callup.flower.Selecting(strategy, "lineup:squad", k=10, seed=1)' in out
+    assert '  +     strategy = callup.flower.Selecting(strategy, "lineup:keepers", k=10, seed=1)' in out
 
 
 def test_what_would_help_and_is_not_needed_is_a_hint(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def names(asks: list[Ask]) -> set[str]:
 @pytest.mark.parametrize(("second", "asked"), [({"loss"}, True), (set(), False)])
 def test_what_is_optional_is_asked_if_all_answer_it_and_nobody_is_left_out(second: set[str], asked: bool) -> None:
     known = met({"loss"}, second)
-    asks = settle(callup.selector("lineup:squad"), known, SERVED)
+    asks = settle(callup.selector("lineup:keepers"), known, SERVED)
     assert ("loss" in names(asks)) == asked
     clients, left_out = table(known.cards, asks, [])
     assert clients is not None and clients.ids.tolist() == [0, 1]
@@ -34,7 +34,7 @@ def test_what_is_optional_is_asked_if_all_answer_it_and_nobody_is_left_out(secon
 
 
 def test_a_newcomer_that_does_not_answer_it_ends_it_and_what_was_chosen_stays() -> None:
-    selector = callup.selector("lineup:squad")
+    selector = callup.selector("lineup:keepers")
     first = settle(selector, met({"loss"}, {"loss"}), SERVED)
     assert names(first) == {"label_counts", "num_examples", "update", "loss"}
     later = settle(selector, met({"loss"}, {"loss"}, set()), SERVED, first)

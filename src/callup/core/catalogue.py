@@ -9,5 +9,5 @@ SELECTORS: Registry[Selector] = Registry("selector", "callup.selectors")
 FILTERS: Registry[Filter] = Registry("filter", "callup.aggregation")
 AVERAGES: Registry[Average] = Registry("average", "callup.aggregation")
 
-DEFAULT = "lineup:squad"
+DEFAULT = "lineup:keepers"
 """The selector for those who do not say which: the stored tournament says so, and a test holds it to that."""

@@ -43,6 +43,7 @@ _EARLY = 0.6  # of the planned rounds are for getting far; where their number is
     presets={
         "form": {"fairness": 1.0, "presence": 0.45},
         "squad": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0},
+        "keepers": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0, "few": 3.0},
         "updates": {"basis": "update"},
         "losses": {"basis": "loss"},
     },
