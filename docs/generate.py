@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import callup
-from callup.core.catalogue import AVERAGES, FILTERS
+from callup.core.catalogue import AVERAGES, DEFAULT, FILTERS
 from callup.core.registry import Card, Registry
 from callup.core.signals import SIGNALS
 from callup.partition.scheme import PARTITIONS
@@ -79,7 +79,9 @@ def page(card: Card) -> str:
     if card.presets:
         lines += ["", "Presets:", ""]
         for name, values in card.presets.items():
-            lines.append(f"- `{card.name}:{name}` is " + ", ".join(f"`{k}={v}`" for k, v in values.items()))
+            spec = f"{card.name}:{name}"
+            mark = "; [the default](../decisions/0009-the-default.md)" if spec == DEFAULT else ""
+            lines.append(f"- `{spec}` is " + ", ".join(f"`{k}={v}`" for k, v in values.items()) + mark)
     if card.differs:
         lines += ["", "## Differs from the paper", "", card.differs[0].upper() + card.differs[1:]]
     study = ROOT / "docs" / "studies" / f"{card.name}.md"

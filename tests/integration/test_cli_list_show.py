@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callup.cli.main import run
-from callup.core.catalogue import SELECTORS
+from callup.core.catalogue import DEFAULT, SELECTORS
 from callup.core.signals import SIGNALS
 
 KINDS = ("selectors", "partitions", "tasks", "averages", "filters", "availability", "latency", "signals")
@@ -65,6 +65,13 @@ def test_show_a_selector(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in printed.out
     assert max(map(len, printed.out.splitlines())) <= 100
     assert printed.err == "next: callup race random fed-cbs\n"
+
+
+def test_show_marks_the_preset_that_is_taken_where_nobody_names_a_method(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", DEFAULT]) == 0
+    presets = capsys.readouterr().out.partition("Presets")[2].partition("Asks of clients")[0]
+    marked = [line.split()[0] for line in presets.splitlines() if "default" in line]
+    assert marked == [DEFAULT]
 
 
 def test_show_says_when_clients_are_asked(capsys: pytest.CaptureFixture[str]) -> None:

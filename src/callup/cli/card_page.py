@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from callup.cli.cards import SIGNAL_KIND, WHEN
+from callup.core.catalogue import DEFAULT
 
 _KINDS = {
     "selectors": "selector",
@@ -91,7 +92,8 @@ def _presets(card: dict[str, Any]) -> list[str]:
     names = [f"{card['name']}:{preset}" for preset in card["presets"]]
     width = max(map(len, names))
     values = (", ".join(f"{key} = {value}" for key, value in preset.items()) for preset in card["presets"].values())
-    return [f"{name:<{width}}  {what}" for name, what in zip(names, values, strict=True)]
+    marks = ("; the default" if name == DEFAULT else "" for name in names)
+    return [f"{name:<{width}}  {what}{mark}" for name, what, mark in zip(names, values, marks, strict=True)]
 
 
 def _asks(card: dict[str, Any]) -> list[str]:
