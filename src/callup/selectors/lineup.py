@@ -44,6 +44,7 @@ _EARLY = 0.6  # of the planned rounds are for getting far; where their number is
         "form": {"fairness": 1.0, "presence": 0.45},
         "squad": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0},
         "keepers": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0, "few": 3.0},
+        "season": {"fairness": 1.0, "presence": 0.4, "rotation": 10.0, "few": 3.0, "opening": 0.5},
         "updates": {"basis": "update"},
         "losses": {"basis": "loss"},
     },
@@ -86,7 +87,8 @@ class Lineup(Selector):
     a target of your own, one number for each class. fairness: q, by which u_b becomes u_b loss_b^(q / n_b), n_b being
     how many clients class b is spread over; 0 asks for no losses. rotation: how much more an error counts that stays
     the whole run than one of a single round; only where label counts are known. few: a class spread over so many
-    clients, or fewer, cannot be anybody else's. basis: what clients are known by; auto takes label counts, else their
+    clients, or fewer, cannot be anybody else's. opening: the part of the planned rounds in which fairness and rotation
+    grow from nothing to what they are. basis: what clients are known by; auto takes label counts, else their
     inner products, else updates, else losses. From inner products presence has no part. From updates, z is how far a
     client's last one lay from its group's mean, and drift has no part. From losses there is no z, and d goes by the
     loss. candidates: how many clients the search looks at.
@@ -104,6 +106,7 @@ class Lineup(Selector):
     fairness: float = 0.0
     rotation: float = 0.0
     few: float = 1.0
+    opening: float = 0.0
     basis: Literal["auto", "update", "loss"] = "auto"
     candidates: int = 4000
 
@@ -117,6 +120,8 @@ class Lineup(Selector):
             raise UsageError(f"lineup: presence must be above 0, got {self.presence:g}; inf takes shares as they are")
         if not 1 <= self.few < np.inf:
             raise UsageError(f"lineup: few must be 1 or more and must be finite, got {self.few:g}")
+        if not 0 <= self.opening <= 1:
+            raise UsageError(f"lineup: opening must be from 0 to 1, a part of the planned rounds, got {self.opening:g}")
         if not 0 <= self.fade < 1:
             raise UsageError(f"lineup: fade must be from 0 to below 1, got {self.fade:g}")
         if self.prior and not (min(self.prior) >= 0 and 0 < sum(self.prior) < np.inf):
@@ -142,6 +147,7 @@ class Lineup(Selector):
         self.wanted_ = np.empty(0)  # the target, once losses moved it
         self.classes_: int = plan.classes or 0
         self.early_ = _EARLY * (plan.rounds or 0)
+        self.opening_ = self.opening * (plan.rounds or 0)
         if self.basis == "auto":
             self._label_traits.check(clients, "lineup")
         self.weight_ = PerClient(0.0)  # in past averages, fading: h = sum weight_ z
@@ -199,7 +205,7 @@ class Lineup(Selector):
         self._count(self.called_, asked, np.full(len(asked), 1 / max(len(asked), 1)))
         if self.rotation:
             self.season_.add(asked[arrived], parts)
-            self.rounds_ += 1
+        self.rounds_ += 1
         if "update" in feedback.signals and len(heard):
             self._measure(heard, np.linalg.norm(feedback.signals["update"].astype(np.float64), axis=1))
         fair = self.fairness > 0 and len(heard) > 0 and self._labels(clients) == "label_counts"
@@ -261,7 +267,7 @@ class Lineup(Selector):
         usual = self.usual_ / self.tellings_
         self.form_.set(heard, np.minimum(losses / usual, _HARDEST) if usual > 0 else 1.0)
         shares = traits.spared_shares(clients.of("label_counts", self.form_.ids))
-        power = self.fairness / owners_among(clients)
+        power = self._opened() * self.fairness / owners_among(clients)
         self.wanted_ = fair_target(self._meant(clients), hardness(shares, self.form_.values), power)
 
     def _labels(self, clients: Clients) -> str | None:
@@ -294,10 +300,14 @@ class Lineup(Selector):
 
     def _overuse(self, clients: Clients, ids: Ids) -> np.ndarray:
         """2 own rotation o."""
-        if not self.rounds_ or self._labels(clients) != "label_counts":
+        if not (self.rotation and self.rounds_) or self._labels(clients) != "label_counts":
             return np.zeros(len(ids))
         over = overuse(clients, ids, self._meant(clients), self.season_, self.few)
-        return 2 * self.own * self.rotation * over / (self.rounds_ * len(clients))
+        return 2 * self.own * self.rotation * self._opened() * over / (self.rounds_ * len(clients))
+
+    def _opened(self) -> float:
+        """How much of fairness and rotation counts by now; all of it where the number of rounds is not known."""
+        return min(1.0, self.rounds_ / self.opening_) if self.opening_ else 1.0
 
     def _dullness(self, ids: Ids) -> np.ndarray:
         """d; where updates grow longer, their length does not tell."""
