@@ -70,7 +70,7 @@ def test_show_a_selector(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_marks_the_preset_that_is_taken_where_nobody_names_a_method(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", DEFAULT]) == 0
     presets = capsys.readouterr().out.partition("Presets")[2].partition("Asks of clients")[0]
-    marked = [line.split()[0] for line in presets.splitlines() if "default" in line]
+    marked = [line.split()[0] for line in presets.splitlines() if "(default)" in line]
     assert marked == [DEFAULT]
 
 

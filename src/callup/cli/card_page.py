@@ -89,11 +89,11 @@ def _aligned(parameters: list[dict[str, Any]]) -> list[str]:
 
 
 def _presets(card: dict[str, Any]) -> list[str]:
-    names = [f"{card['name']}:{preset}" for preset in card["presets"]]
+    specs = [f"{card['name']}:{preset}" for preset in card["presets"]]
+    names = [f"{spec} (default)" if spec == DEFAULT else spec for spec in specs]
     width = max(map(len, names))
     values = (", ".join(f"{key} = {value}" for key, value in preset.items()) for preset in card["presets"].values())
-    marks = ("; the default" if name == DEFAULT else "" for name in names)
-    return [f"{name:<{width}}  {what}{mark}" for name, what, mark in zip(names, values, marks, strict=True)]
+    return [f"{name:<{width}}  {what}" for name, what in zip(names, values, strict=True)]
 
 
 def _asks(card: dict[str, Any]) -> list[str]:
