@@ -5,6 +5,7 @@ import math
 import pytest
 
 from callup.experiments.metrics import Measured, Series
+from callup.experiments.tournament.markdown import ratio
 from callup.experiments.tournament.speed import fastest, reached, slower
 
 
@@ -60,6 +61,10 @@ def test_who_never_got_there_is_endlessly_slower_and_never_the_fastest():
 
 def test_seeds_in_which_the_other_never_got_there_are_left_out():
     assert slower(rounds(11, 20), {0: Measured(10.0), 1: NEVER}).mean == pytest.approx(0.1)
+
+
+def test_one_seed_has_a_ratio_and_no_interval():
+    assert ratio(slower(rounds(11), rounds(10))) == "1.10"
 
 
 def test_the_fastest_goes_by_the_mean_of_logarithms():

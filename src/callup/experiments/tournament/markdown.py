@@ -26,7 +26,7 @@ def ratio(relative: Gap | None) -> str:
     if math.isinf(relative.mean):
         return "not in every seed"
     ends = f" [{1 + relative.low:.2f}, {1 + relative.high:.2f}]"
-    return f"{1 + relative.mean:.2f}" + (ends if math.isfinite(relative.low) else "")
+    return f"{1 + relative.mean:.2f}" + (ends if math.isfinite(relative.high) else "")
 
 
 def value(measured: Measured, scale: float, form: str) -> str:

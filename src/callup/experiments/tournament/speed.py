@@ -1,8 +1,8 @@
 """How many rounds each method needs to where another one ends, under the same seed.
 
-Two things keep chance from looking like slowness. Only every third to fifth round is evaluated, and half of the targets
-are reached within fifty rounds: between the last evaluation below the target and the first at or above it the curve
-is taken as straight. And a mean of ratios makes each of two methods of equal luck look slower than the other, since
+Two things keep chance from looking like slowness. Only every third to fifth round is evaluated, and many targets are
+reached within twenty rounds: between the last evaluation below the target and the first at or above it the curve is
+taken as straight. And a mean of ratios makes each of two methods of equal luck look slower than the other, since
 twice as long counts 1 more and half as long 0.5 less; so ratios are averaged by their logarithms.
 """
 
